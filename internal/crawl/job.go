@@ -24,6 +24,7 @@ import (
 	"hce/dc/internal/task"
 	"hce/dc/internal/wire"
 	"hce/dc/internal/wire/errormask"
+	"hce/dc/internal/wire/lenient"
 	"hce/dc/internal/wire/placement"
 )
 
@@ -187,7 +188,7 @@ func (j *Job) newRun(ctx context.Context, batch wire.Batch, log *slog.Logger) (*
 // stopGrace to end, fetched pages are stored, and the rest is handed back. The error is critical if the repository or the host gates fail; URL_RETURN
 // then frees the rows that were not stored.
 func (j *Job) Run(ctx context.Context, request json.RawMessage) (any, error) {
-	notes := &wire.Notes{}
+	notes := &lenient.Notes{}
 	batch, err := wire.ReadBatch(request, notes)
 	if err != nil {
 		return nil, err

@@ -35,7 +35,7 @@ var readers = map[string][]struct {
 		{"internal/storage", regexp.MustCompile(`(?:ReadProperty\(\w+(?:\.\w+)*, |"site_property", \[\]any\{\w+, |agingProperty = )"(\w+)"`)},
 	},
 	"daemon": {
-		{"internal/wire/siterecrawl.go", regexp.MustCompile(`(?:Property += |number\(|choice\(|readText\()"(RECRAWL_\w+)"`)},
+		{"internal/wire/siterecrawl.go", regexp.MustCompile(`(?:Property += |number\(|choice\(|ReadText\()"(RECRAWL_\w+)"`)},
 		{"internal/wire/due.go", regexp.MustCompile("ModesFlag += .*`Name`='([A-Z_]+)'")},
 		{"internal/cli/daemonprogram", regexp.MustCompile("`Name`='([A-Z_]+)'")},
 	},

@@ -9,6 +9,7 @@ import (
 
 	"hce/dc/internal/wire"
 	"hce/dc/internal/wire/errormask"
+	"hce/dc/internal/wire/lenient"
 	"hce/dc/internal/wire/realtimeresponse"
 )
 
@@ -50,7 +51,7 @@ func (f *Finalizer) Run(ctx context.Context, request json.RawMessage) (any, erro
 			return request, nil
 		}
 	}
-	batch, err := wire.ReadBatch(request, &wire.Notes{})
+	batch, err := wire.ReadBatch(request, &lenient.Notes{})
 	if err != nil {
 		return nil, err
 	}

@@ -12,6 +12,7 @@ import (
 	"hce/dc/internal/process"
 	"hce/dc/internal/wire"
 	"hce/dc/internal/wire/errormask"
+	"hce/dc/internal/wire/lenient"
 	"hce/dc/internal/wire/realtimeresponse"
 	"hce/dc/internal/wire/result"
 )
@@ -180,7 +181,7 @@ func TestFinalizerRequests(t *testing.T) {
 	if _, err := ask(`[]`); err == nil {
 		t.Error("a list is accepted")
 	}
-	var field *wire.FieldError
+	var field *lenient.FieldError
 	if _, err := ask(`{"id":7,"crawlerType":4,"contentFolder":"../x","items":[]}`); !errors.As(err, &field) || field.Field != "contentFolder" {
 		t.Errorf("invalid folder name: %v", err)
 	}

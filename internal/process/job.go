@@ -12,6 +12,7 @@ import (
 	"hce/dc/internal/task"
 	"hce/dc/internal/wire"
 	"hce/dc/internal/wire/errormask"
+	"hce/dc/internal/wire/lenient"
 	"hce/dc/internal/wire/realtimeresponse"
 )
 
@@ -109,7 +110,7 @@ const leastTime = 2 * time.Second
 // hands the other items back. An error of the Repository is critical; URL_RETURN recovers
 // the rows that were not stored.
 func (j *Job) Run(ctx context.Context, request json.RawMessage) (any, error) {
-	notes := &wire.Notes{}
+	notes := &lenient.Notes{}
 	batch, err := wire.ReadBatch(request, notes)
 	if err != nil {
 		return nil, err

@@ -20,6 +20,7 @@ import (
 	"hce/dc/internal/web/xpath"
 	"hce/dc/internal/wire"
 	"hce/dc/internal/wire/errormask"
+	"hce/dc/internal/wire/lenient"
 	"hce/dc/internal/wire/prop"
 	"hce/dc/internal/wire/result"
 	"hce/dc/internal/wire/urlkey"
@@ -65,7 +66,7 @@ func NewTrial(file []byte) (*Trial, error) {
 	t := &Trial{Template: string(file), Type: "text/html"}
 	var members prop.Members
 	if prop.Decode(t.Template, &members) == nil && hasSite(members) {
-		site, err := wire.ReadSiteNew(file, &wire.Notes{})
+		site, err := wire.ReadSiteNew(file, &lenient.Notes{})
 		if err != nil {
 			return nil, err
 		}

@@ -9,6 +9,7 @@ import (
 	"hce/dc/canonical"
 	"hce/dc/internal/wire"
 	"hce/dc/internal/wire/cluster"
+	"hce/dc/internal/wire/lenient"
 	"hce/dc/internal/wire/zpack"
 )
 
@@ -170,8 +171,8 @@ func asBatch(id int64, urls []wire.URL) wire.Batch {
 }
 
 // readPlain reads an operation of our own, which has the exact types of its fields.
-func readPlain[R checker](object string) func(raw json.RawMessage, _ *wire.Notes) (R, error) {
-	return func(raw json.RawMessage, _ *wire.Notes) (r R, err error) {
+func readPlain[R checker](object string) func(raw json.RawMessage, _ *lenient.Notes) (R, error) {
+	return func(raw json.RawMessage, _ *lenient.Notes) (r R, err error) {
 		if err := json.Unmarshal(raw, &r); err != nil {
 			return r, fmt.Errorf("%s: %w", object, err)
 		}
@@ -201,7 +202,7 @@ func (repo *Repository) linksStore(ctx context.Context, r cluster.LinksStoreRequ
 			err = json.Unmarshal(text, &one)
 		}
 		if err != nil {
-			return cluster.LinksStored{}, &wire.FieldError{Object: object, Field: "bundles", Reason: "cannot be read: " + err.Error()}
+			return cluster.LinksStored{}, &lenient.FieldError{Object: object, Field: "bundles", Reason: "cannot be read: " + err.Error()}
 		}
 		if err := one.Check(object); err != nil {
 			return cluster.LinksStored{}, err

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/json"
 
+	"hce/dc/internal/wire/lenient"
 	"hce/dc/internal/wire/schema"
 )
 
@@ -39,14 +40,14 @@ type AttributeRequest struct {
 
 // ReadAttributes reads the list of ATTRIBUTE_SET or ATTRIBUTE_UPDATE. Errors name an
 // element name[i]. The attribute's name is mandatory.
-func ReadAttributes(name string, raw json.RawMessage, n *Notes) ([]AttributeRequest, error) {
-	return readList(name, raw, n, func(o *object) AttributeRequest {
-		r := AttributeRequest{SiteID: o.readText("siteId"), Name: o.textOrNil("name"), URLMd5: o.md5OrNil("urlMd5"), Value: o.textOrNil("value")}
-		o.acceptUnused("cDate")
+func ReadAttributes(name string, raw json.RawMessage, n *lenient.Notes) ([]AttributeRequest, error) {
+	return lenient.ReadList(name, raw, n, func(o *lenient.Object) AttributeRequest {
+		r := AttributeRequest{SiteID: o.ReadText("siteId"), Name: o.TextOrNil("name"), URLMd5: o.MD5OrNil("urlMd5"), Value: o.TextOrNil("value")}
+		o.AcceptUnused("cDate")
 		if r.Name == nil || *r.Name == "" {
-			o.refuseField("name", "is missing")
+			o.RefuseField("name", "is missing")
 		} else if reason := schema.AttributeName.TextReason(*r.Name); reason != "" {
-			o.refuseField("name", reason)
+			o.RefuseField("name", reason)
 		}
 		return r
 	})
@@ -54,11 +55,11 @@ func ReadAttributes(name string, raw json.RawMessage, n *Notes) ([]AttributeRequ
 
 // ReadAttributeSelections reads the list of ATTRIBUTE_DELETE or ATTRIBUTE_FETCH. Errors
 // name an element name[i].
-func ReadAttributeSelections(name string, raw json.RawMessage, n *Notes) ([]AttributeRequest, error) {
-	return readList(name, raw, n, func(o *object) AttributeRequest {
+func ReadAttributeSelections(name string, raw json.RawMessage, n *lenient.Notes) ([]AttributeRequest, error) {
+	return lenient.ReadList(name, raw, n, func(o *lenient.Object) AttributeRequest {
 		r := AttributeRequest{
-			SiteID: o.readText("siteId"), Name: o.textOrNil("name"), URLMd5: o.md5OrNil("urlMd5"),
-			Criterion: o.readCriterion("criterions", Criterion{}),
+			SiteID: o.ReadText("siteId"), Name: o.TextOrNil("name"), URLMd5: o.MD5OrNil("urlMd5"),
+			Criterion: readCriterion(o, "criterions", Criterion{}),
 		}
 		if r.URLMd5 != nil {
 			*r.URLMd5 = keyToFind(*r.URLMd5)

@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"hce/dc/internal/wire/lenient"
 	"hce/dc/internal/wire/prop"
 	"hce/dc/internal/wire/schema"
 )
@@ -98,7 +99,7 @@ func readObjectExpressions(o prop.Member) (all []FieldExpression, errs []error) 
 	case strings.EqualFold(o.Name, ObjectSite):
 		object, columns = ObjectSite, SiteColumns
 	case !strings.EqualFold(o.Name, ObjectURL):
-		return nil, []error{fmt.Errorf(`has %q; expected "URL" or "Site"`, clipText([]byte(o.Name)))}
+		return nil, []error{fmt.Errorf(`has %q; expected "URL" or "Site"`, lenient.ClipText([]byte(o.Name)))}
 	}
 	var fields prop.Members
 	if err := prop.Decode(string(o.Value), &fields); err != nil {
@@ -108,7 +109,7 @@ func readObjectExpressions(o prop.Member) (all []FieldExpression, errs []error) 
 		named, ok := schema.FindColumn(columns, field.Name)
 		column := named.Name
 		if !ok {
-			errs = append(errs, fmt.Errorf("has %q at %q, which is not a column", clipText([]byte(field.Name)), object))
+			errs = append(errs, fmt.Errorf("has %q at %q, which is not a column", lenient.ClipText([]byte(field.Name)), object))
 			continue
 		}
 		var texts prop.Members
@@ -119,7 +120,7 @@ func readObjectExpressions(o prop.Member) (all []FieldExpression, errs []error) 
 		for _, text := range texts {
 			var cast prop.Int
 			if err := prop.Decode(string(text.Value), &cast); err != nil || cast < CastInt || cast > CastDate {
-				errs = append(errs, fmt.Errorf("has %s at %q of %q; expected 0, 1 or 2", clipText(text.Value), column, object))
+				errs = append(errs, fmt.Errorf("has %s at %q of %q; expected 0, 1 or 2", lenient.ClipText(text.Value), column, object))
 				continue
 			}
 			all = append(all, FieldExpression{Object: object, Column: column, SQL: text.Name, Cast: int(cast)})

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"testing"
 
+	"hce/dc/internal/wire/lenient"
 	"hce/dc/internal/wire/schema"
 )
 
@@ -53,14 +54,14 @@ var readers = []struct {
 }
 
 // named binds the name that errors give to the list.
-func named[T any](object string, read func(string, json.RawMessage, *Notes) (T, error)) func(json.RawMessage, *Notes) (T, error) {
-	return func(raw json.RawMessage, n *Notes) (T, error) { return read(object, raw, n) }
+func named[T any](object string, read func(string, json.RawMessage, *lenient.Notes) (T, error)) func(json.RawMessage, *lenient.Notes) (T, error) {
+	return func(raw json.RawMessage, n *lenient.Notes) (T, error) { return read(object, raw, n) }
 }
 
 // one combines a reader and its check, which may be nil.
-func one[T any](read func(json.RawMessage, *Notes) (T, error), check func(T) error) func(json.RawMessage) error {
+func one[T any](read func(json.RawMessage, *lenient.Notes) (T, error), check func(T) error) func(json.RawMessage) error {
 	return func(raw json.RawMessage) error {
-		r, err := read(raw, &Notes{})
+		r, err := read(raw, &lenient.Notes{})
 		if err == nil && check != nil {
 			err = check(r)
 		}
@@ -69,7 +70,7 @@ func one[T any](read func(json.RawMessage, *Notes) (T, error), check func(T) err
 }
 
 // many combines a reader of a list and the check of its elements.
-func many[T any](read func(json.RawMessage, *Notes) ([]T, error), check func(T, string) error) func(json.RawMessage) error {
+func many[T any](read func(json.RawMessage, *lenient.Notes) ([]T, error), check func(T, string) error) func(json.RawMessage) error {
 	return one(read, func(list []T) error {
 		for i, r := range list {
 			if err := check(r, fmt.Sprintf("[%d]", i)); err != nil {
@@ -125,7 +126,7 @@ func FuzzRequests(f *testing.F) {
 		}
 		r := readers[int(b[0])%len(readers)]
 		err := r.read(raw)
-		var field *FieldError
+		var field *lenient.FieldError
 		if err != nil && (!errors.As(err, &field) || field.Object == "" || field.Reason == "") {
 			t.Errorf("%s of %s: error %q has no object or reason", r.op, raw, err)
 		}

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"strings"
 
+	"hce/dc/internal/wire/lenient"
 	"hce/dc/internal/wire/schema"
 )
 
@@ -88,21 +89,21 @@ type ProxyRequest struct {
 
 // ReadProxies reads the list of PROXY_NEW or PROXY_UPDATE. Errors name an element
 // name[i]. Site and host are mandatory.
-func ReadProxies(name string, raw json.RawMessage, n *Notes) ([]ProxyRequest, error) {
-	return readList(name, raw, n, func(o *object) ProxyRequest {
-		_, dated := o.fields["uDate"]
-		o.valueAsText("domains")
-		o.valueAsText("limits")
-		r := ProxyRequest{Row: o.readColumns(ProxyColumns), Undated: !dated}
+func ReadProxies(name string, raw json.RawMessage, n *lenient.Notes) ([]ProxyRequest, error) {
+	return lenient.ReadList(name, raw, n, func(o *lenient.Object) ProxyRequest {
+		_, dated := o.Fields["uDate"]
+		setValueAsText(o, "domains")
+		setValueAsText(o, "limits")
+		r := ProxyRequest{Row: o.ReadColumns(ProxyColumns), Undated: !dated}
 		r.SiteID, r.Host = r.Row.Text("Site_Id"), r.Row.Text("Host")
 		if r.SiteID == "" {
-			o.refuseField("siteId", "is missing")
+			o.RefuseField("siteId", "is missing")
 		}
 		switch {
 		case r.Host == "":
-			o.refuseField("host", "is missing")
+			o.RefuseField("host", "is missing")
 		case strings.TrimSpace(r.Host) != r.Host: // MySQL ignores trailing spaces in comparisons
-			o.refuseField("host", "begins or ends with a space")
+			o.RefuseField("host", "begins or ends with a space")
 		}
 		for _, column := range []string{"Id", "Site_Id", "Host"} {
 			delete(r.Row, column)
@@ -111,14 +112,14 @@ func ReadProxies(name string, raw json.RawMessage, n *Notes) ([]ProxyRequest, er
 	})
 }
 
-// valueAsText replaces a JSON list or object in field by its text.
-func (o *object) valueAsText(field string) {
-	if !o.hasField(field) || o.fields[field][0] != '{' && o.fields[field][0] != '[' {
+// setValueAsText replaces a JSON list or object in field by its text.
+func setValueAsText(o *lenient.Object, field string) {
+	if !o.HasField(field) || o.Fields[field][0] != '{' && o.Fields[field][0] != '[' {
 		return
 	}
 	var text bytes.Buffer
-	if json.Compact(&text, o.fields[field]) == nil {
-		o.fields[field] = schema.QuoteJSON(text.String())
+	if json.Compact(&text, o.Fields[field]) == nil {
+		o.Fields[field] = schema.QuoteJSON(text.String())
 	}
 }
 
@@ -143,9 +144,9 @@ type ProxySelection struct {
 
 // ReadProxySelections reads the list of PROXY_DELETE or PROXY_STATUS. Errors name an
 // element name[i].
-func ReadProxySelections(name string, raw json.RawMessage, n *Notes) ([]ProxySelection, error) {
-	return readList(name, raw, n, func(o *object) ProxySelection {
-		r := ProxySelection{SiteID: o.textOrNil("siteId"), Host: o.textOrNil("host"), Criterion: o.readCriterion("criterions", Criterion{})}
+func ReadProxySelections(name string, raw json.RawMessage, n *lenient.Notes) ([]ProxySelection, error) {
+	return lenient.ReadList(name, raw, n, func(o *lenient.Object) ProxySelection {
+		r := ProxySelection{SiteID: o.TextOrNil("siteId"), Host: o.TextOrNil("host"), Criterion: readCriterion(o, "criterions", Criterion{})}
 		if r.Host != nil {
 			*r.Host = strings.TrimSpace(*r.Host)
 		}
@@ -166,11 +167,11 @@ type ProxyFindRequest struct {
 }
 
 // ReadProxyFind reads the list of PROXY_FIND. Errors name an element name[i].
-func ReadProxyFind(name string, raw json.RawMessage, n *Notes) ([]ProxyFindRequest, error) {
-	return readList(name, raw, n, func(o *object) ProxyFindRequest {
+func ReadProxyFind(name string, raw json.RawMessage, n *lenient.Notes) ([]ProxyFindRequest, error) {
+	return lenient.ReadList(name, raw, n, func(o *lenient.Object) ProxyFindRequest {
 		return ProxyFindRequest{
-			SiteID: o.textOrNil("siteId"), SiteCriterion: o.readCriterion("siteCriterions", Criterion{}),
-			Criterion: o.readCriterion("criterions", Criterion{}),
+			SiteID: o.TextOrNil("siteId"), SiteCriterion: readCriterion(o, "siteCriterions", Criterion{}),
+			Criterion: readCriterion(o, "criterions", Criterion{}),
 		}
 	})
 }

@@ -3,6 +3,7 @@ package wire
 import (
 	"encoding/json"
 
+	"hce/dc/internal/wire/lenient"
 	"hce/dc/internal/wire/schema"
 )
 
@@ -16,12 +17,12 @@ type URLVerifyRequest struct {
 }
 
 // ReadURLVerify reads the list of URL_VERIFY.
-func ReadURLVerify(raw json.RawMessage, n *Notes) ([]URLVerifyRequest, error) {
-	return readNullable("URLVerify", raw, n, URLVerifyRequest{Null: true}, func(o *object) URLVerifyRequest {
-		r := URLVerifyRequest{SiteID: o.siteID(), Database: o.readText("dbName"), Criterion: o.readCriterion("criterions", Criterion{})}
-		text, _, md5 := o.urlOrKey()
+func ReadURLVerify(raw json.RawMessage, n *lenient.Notes) ([]URLVerifyRequest, error) {
+	return lenient.ReadNullable("URLVerify", raw, n, URLVerifyRequest{Null: true}, func(o *lenient.Object) URLVerifyRequest {
+		r := URLVerifyRequest{SiteID: readSiteID(o), Database: o.ReadText("dbName"), Criterion: readCriterion(o, "criterions", Criterion{})}
+		text, _, md5 := readURLOrKey(o)
 		if text == nil {
-			o.refuseField("url", "is missing")
+			o.RefuseField("url", "is missing")
 		}
 		r.URLMd5 = keyToFind(md5)
 		return r
@@ -47,20 +48,20 @@ type URLRecordsRequest struct {
 }
 
 // ReadURLHistory reads the list of URL_HISTORY.
-func ReadURLHistory(raw json.RawMessage, n *Notes) ([]URLRecordsRequest, error) {
+func ReadURLHistory(raw json.RawMessage, n *lenient.Notes) ([]URLRecordsRequest, error) {
 	return readRecords("URLHistoryRequest", "logCriterions", raw, n)
 }
 
 // ReadURLStats reads the list of URL_STATS.
-func ReadURLStats(raw json.RawMessage, n *Notes) ([]URLRecordsRequest, error) {
+func ReadURLStats(raw json.RawMessage, n *lenient.Notes) ([]URLRecordsRequest, error) {
 	return readRecords("URLStatsRequest", "statsCriterions", raw, n)
 }
 
-func readRecords(name, criterion string, raw json.RawMessage, n *Notes) ([]URLRecordsRequest, error) {
-	return readNullable(name, raw, n, URLRecordsRequest{Null: true}, func(o *object) URLRecordsRequest {
+func readRecords(name, criterion string, raw json.RawMessage, n *lenient.Notes) ([]URLRecordsRequest, error) {
+	return lenient.ReadNullable(name, raw, n, URLRecordsRequest{Null: true}, func(o *lenient.Object) URLRecordsRequest {
 		return URLRecordsRequest{
-			SiteID: o.siteID(), URLMd5: keyToFind(o.readMD5("urlMd5")),
-			URLsCriterion: o.readCriterion("urlCriterions", Criterion{}), Criterion: o.readCriterion(criterion, Criterion{}),
+			SiteID: readSiteID(o), URLMd5: keyToFind(o.ReadMD5("urlMd5")),
+			URLsCriterion: readCriterion(o, "urlCriterions", Criterion{}), Criterion: readCriterion(o, criterion, Criterion{}),
 		}
 	})
 }
@@ -125,15 +126,15 @@ type RecalcRequest struct {
 }
 
 // ReadRecalc reads the list of F_RECALC.
-func ReadRecalc(raw json.RawMessage, n *Notes) ([]RecalcRequest, error) {
-	return readList("FieldRecalculator", raw, n, func(o *object) RecalcRequest {
-		kind := o.readInt("recalcType", 0)
-		r := RecalcRequest{SiteID: o.readText("siteId"), Partial: kind == 1, Criterion: o.readCriterion("criterions", Criterion{})}
+func ReadRecalc(raw json.RawMessage, n *lenient.Notes) ([]RecalcRequest, error) {
+	return lenient.ReadList("FieldRecalculator", raw, n, func(o *lenient.Object) RecalcRequest {
+		kind := o.ReadInt("recalcType", 0)
+		r := RecalcRequest{SiteID: o.ReadText("siteId"), Partial: kind == 1, Criterion: readCriterion(o, "criterions", Criterion{})}
 		if kind != 0 && kind != 1 {
-			o.refuseField("recalcType", "is not 0 (all counters) or 1 (all but collectedURLs)")
+			o.RefuseField("recalcType", "is not 0 (all counters) or 1 (all but collectedURLs)")
 		}
 		if r.SiteID == "" && r.Criterion.Empty() {
-			o.refuseField("siteId", "is missing, and so is criterions")
+			o.RefuseField("siteId", "is missing, and so is criterions")
 		}
 		return r
 	})

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 
 	"hce/dc/internal/wire/errormask"
+	"hce/dc/internal/wire/lenient"
 	"hce/dc/internal/wire/schema"
 )
 
@@ -68,11 +69,11 @@ func (s Site) MarshalJSON() ([]byte, error) {
 // UnmarshalJSON reads a Site of an answer or of a batch item. Values out of bounds are
 // changed to fit (see Column.Fit); lists are replaced.
 func (s *Site) UnmarshalJSON(b []byte) error {
-	o := new(reading).newObject("Site", b)
-	o.loose = true
-	patch := o.readColumns(SiteColumns)
-	if o.err != nil {
-		return o.err
+	o := new(lenient.Reading).NewObject("Site", b)
+	o.Loose = true
+	patch := o.ReadColumns(SiteColumns)
+	if o.Err != nil {
+		return o.Err
 	}
 	schema.Apply(s, SiteColumns, patch, "")
 	var lists struct {
@@ -85,15 +86,15 @@ func (s *Site) UnmarshalJSON(b []byte) error {
 		Filters        []SiteFilter    `json:"filters"`
 	}
 	if err := json.Unmarshal(b, &lists); err != nil {
-		return &FieldError{Object: "Site", Reason: err.Error()}
+		return &lenient.FieldError{Object: "Site", Reason: err.Error()}
 	}
 	s.RecrawlLock, s.MoveURLs = lists.RecrawlLock, true
 	s.CrawlingURLs, s.ProcessingURLs = lists.CrawlingURLs, lists.ProcessingURLs
 	s.URLs, s.Filters, s.Finished = lists.URLs, lists.Filters, lists.Finished
-	if o.hasField("properties") {
+	if o.HasField("properties") {
 		s.Properties = schema.RowsOf[SiteProperty](PropertyColumns, readProperties(o, s.ID, false))
 	}
-	return o.err
+	return o.Err
 }
 
 // SiteURL is a root URL of a site (docs/spec/storage.md 1.4).
@@ -125,9 +126,9 @@ func (u *SiteURL) UnmarshalJSON(b []byte) error {
 	if err := u.URL.UnmarshalJSON(b); err != nil {
 		return err
 	}
-	o := new(reading).newObject("SiteURL", b)
-	u.UserID = o.readInt("userId", 0)
-	return o.err
+	o := new(lenient.Reading).NewObject("SiteURL", b)
+	u.UserID = o.ReadInt("userId", 0)
+	return o.Err
 }
 
 // SiteFilter is a rule that includes or excludes URLs or pages (docs/spec/storage.md 1.2).
@@ -148,7 +149,7 @@ type SiteFilter struct {
 
 // UnmarshalJSON reads a filter with the defaults of docs/spec/objects.md 2.3.
 func (f *SiteFilter) UnmarshalJSON(b []byte) error {
-	p, err := readOne("SiteFilter", b, nil, func(o *object) schema.Patch { return readFilter(o, f.SiteID) })
+	p, err := lenient.ReadOne("SiteFilter", b, nil, func(o *lenient.Object) schema.Patch { return readFilter(o, f.SiteID) })
 	if err == nil {
 		schema.Apply(f, FilterColumns, p, "")
 	}

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"hce/dc/internal/wire/lenient"
 	"hce/dc/internal/wire/schema"
 )
 
@@ -14,33 +15,33 @@ import (
 // [siteId, value, urlMd5]. With listsAreValues, for batch items and their siteObj, a value
 // may also be a JSON list (docs/spec/crawling.md 3, F8): then only a list that passes
 // isPropertyTriple is [siteId, value, urlMd5].
-func readProperties(parent *object, siteID string, listsAreValues bool) []schema.Patch {
+func readProperties(parent *lenient.Object, siteID string, listsAreValues bool) []schema.Patch {
 	const field = "properties"
-	if !parent.hasField(field) {
+	if !parent.HasField(field) {
 		return nil
 	}
-	if parent.fields[field][0] == '[' {
-		return listOf(parent, field, func(o *object) schema.Patch {
-			row := o.readColumns(PropertyColumns)
+	if parent.Fields[field][0] == '[' {
+		return lenient.ListOf(parent, field, func(o *lenient.Object) schema.Patch {
+			row := o.ReadColumns(PropertyColumns)
 			if row.Text("Name") == "" {
-				o.notes.noteIgnored(o.name, "has no name, so nothing reads it")
+				o.Notes.NoteIgnored(o.Name, "has no name, so nothing reads it")
 			}
 			return propertyRow(row, siteID)
 		})
 	}
-	o := parent.readChild(field)
+	o := parent.ReadChild(field)
 	rows := []schema.Patch{}
-	for _, key := range slices.Sorted(maps.Keys(o.fields)) {
-		if !schema.IsNull(o.fields[key]) {
-			rows = append(rows, propertyRow(o.readProperty(key, listsAreValues), siteID))
+	for _, key := range slices.Sorted(maps.Keys(o.Fields)) {
+		if !schema.IsNull(o.Fields[key]) {
+			rows = append(rows, propertyRow(readProperty(o, key, listsAreValues), siteID))
 		}
 	}
 	return rows
 }
 
 // readProperty reads the value of one property of an object.
-func (o *object) readProperty(key string, listsAreValues bool) schema.Patch {
-	row, value := schema.Patch{"Name": key}, o.fields[key]
+func readProperty(o *lenient.Object, key string, listsAreValues bool) schema.Patch {
+	row, value := schema.Patch{"Name": key}, o.Fields[key]
 	switch {
 	case value[0] == '[' && (!listsAreValues || isPropertyTriple(value)):
 		var triple []json.RawMessage
@@ -51,22 +52,22 @@ func (o *object) readProperty(key string, listsAreValues bool) schema.Patch {
 			}
 		}
 		if !texts {
-			o.refuseField(key, "is not a list of three texts: siteId, value, urlMd5")
+			o.RefuseField(key, "is not a list of three texts: siteId, value, urlMd5")
 		}
 	case value[0] == '[' || value[0] == '{':
 		row["Value"] = string(value)
 	default:
 		text, ok := schema.ReadText(value)
 		if !ok {
-			o.refuseField(key, schema.KindText.RefusalReason(value))
+			o.RefuseField(key, schema.KindText.RefusalReason(value))
 		}
 		row["Value"] = text
 	}
 	for _, c := range PropertyColumns {
 		if reason := c.RefusalReason(row[c.Name]); reason != "" {
-			o.refuseField(key, reason)
+			o.RefuseField(key, reason)
 		} else if !schema.IsCleanText(row.Text(c.Name)) {
-			o.refuseField(key, "has NUL, or bytes that are not a character")
+			o.RefuseField(key, "has NUL, or bytes that are not a character")
 		}
 	}
 	return row

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"hce/dc/internal/wire/errormask"
+	"hce/dc/internal/wire/lenient"
 	"hce/dc/internal/wire/schema"
 	"hce/dc/internal/wire/urlkey"
 )
@@ -90,20 +91,20 @@ func (u URL) MarshalJSON() ([]byte, error) {
 // UnmarshalJSON reads a URL of an answer or a batch. A missing or null key does not
 // change its field. Values out of bounds are changed to fit (see Column.Fit).
 func (u *URL) UnmarshalJSON(b []byte) error {
-	o := new(reading).newObject("URL", b)
-	o.loose = true
-	p := o.readColumns(URLColumns)
-	u.SiteSelect = o.readInt("siteSelect", u.SiteSelect)
-	u.ContentMask = o.readInt("contentMask", u.ContentMask)
-	u.URLPut = o.readRaw("urlPut")
-	u.URLUpdate = o.readRaw("urlUpdate")
-	if o.err == nil {
+	o := new(lenient.Reading).NewObject("URL", b)
+	o.Loose = true
+	p := o.ReadColumns(URLColumns)
+	u.SiteSelect = o.ReadInt("siteSelect", u.SiteSelect)
+	u.ContentMask = o.ReadInt("contentMask", u.ContentMask)
+	u.URLPut = o.ReadRaw("urlPut")
+	u.URLUpdate = o.ReadRaw("urlUpdate")
+	if o.Err == nil {
 		schema.Apply(u, URLColumns, p, "")
 		if u.URL != "" {
 			u.URLMd5 = urlkey.Choose(u.URLMd5, u.URL)
 		}
 	}
-	return o.err
+	return o.Err
 }
 
 // NewURL returns a URL with the defaults of URLs that the service creates itself

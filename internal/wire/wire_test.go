@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"hce/dc/internal/wire/errormask"
+	"hce/dc/internal/wire/lenient"
 	"hce/dc/internal/wire/schema"
 )
 
@@ -15,7 +16,7 @@ func TestReadSiteNewWithOldSpellings(t *testing.T) {
 	raw := json.RawMessage(`{"cDate":"NOW()","description":"rnd","filters":[{"pattern":"http://h/(.*)","siteId":"b85ab149a528bd0a024fa0f43e80b5fc","type":1},{"pattern":"x","type":0}],
 		"id":"b85ab149a528bd0a024fa0f43e80b5fc","httpTimeout":"20000","maxURLs":20.9,"tcDate":"NULL","uDate":{"str":"NOW()"},"recrawlDate":"2026-01-05",
 		"properties":{"A":"1","B":[null,"2",null],"C":3},"urls":["http://h/",{"url":"http://h/b","userId":4}],"userId":9,"parentMD5":""}`)
-	n := &Notes{}
+	n := &lenient.Notes{}
 	r, err := ReadSiteNew(raw, n)
 	if err != nil {
 		t.Fatal(err)
@@ -166,7 +167,7 @@ func TestRealTimeBatchRoundTrip(t *testing.T) {
 		"attributes":[{"siteId":"s","name":"a","value":"v","urlMd5":"","cDate":null},{"topic":"sport"}]},
 		"siteObj":{"fetchType":7,"properties":[{"name":"P","value":"1"}]}}]}`
 	for kind, carried := range map[int]bool{CrawlRealTime: true, CrawlNormal: false} {
-		b, err := ReadBatch([]byte(fmt.Sprintf(text, kind)), &Notes{})
+		b, err := ReadBatch([]byte(fmt.Sprintf(text, kind)), &lenient.Notes{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -174,7 +175,7 @@ func TestRealTimeBatchRoundTrip(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		again, err := ReadBatch(raw, &Notes{})
+		again, err := ReadBatch(raw, &lenient.Notes{})
 		if err != nil {
 			t.Fatal(err)
 		}

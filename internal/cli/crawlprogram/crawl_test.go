@@ -17,6 +17,7 @@ import (
 	"hce/dc/internal/storage"
 	"hce/dc/internal/wire"
 	"hce/dc/internal/wire/errormask"
+	"hce/dc/internal/wire/lenient"
 )
 
 // Every row of a site with known links is exact.
@@ -450,7 +451,7 @@ func TestBatchesOfTheOriginal(t *testing.T) {
 			}))
 			t.Cleanup(s.Close)
 			n := newNode(t)
-			batch, err := wire.ReadBatch(text, &wire.Notes{})
+			batch, err := wire.ReadBatch(text, &lenient.Notes{})
 			n.must(err)
 			if len(batch.Items) == 0 {
 				t.Fatal("the batch has no items")

@@ -13,6 +13,7 @@ import (
 	"hce/dc/internal/cli/storestest"
 	"hce/dc/internal/wire"
 	"hce/dc/internal/wire/errormask"
+	"hce/dc/internal/wire/lenient"
 	"hce/dc/internal/wire/result"
 )
 
@@ -172,7 +173,7 @@ func (r *requests) Ask(ctx context.Context, op wire.Op, request, answer any) err
 		if err != nil {
 			return err
 		}
-		list, err := wire.ReadURLFetch(text, &wire.Notes{})
+		list, err := wire.ReadURLFetch(text, &lenient.Notes{})
 		if err != nil {
 			return err
 		}

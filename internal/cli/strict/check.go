@@ -11,6 +11,7 @@ import (
 	"hce/dc/internal/config"
 	"hce/dc/internal/web/filter"
 	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/lenient"
 	"hce/dc/internal/wire/prop"
 	"hce/dc/internal/wire/schema"
 )
@@ -49,7 +50,7 @@ func (e Error) Error() string {
 // Check returns the problems of a request, none if it is good. A request that the service refuses
 // has one problem: the message of the refusal.
 func Check(op wire.Op, raw json.RawMessage) []Problem {
-	notes := &wire.Notes{}
+	notes := &lenient.Notes{}
 	if err := service.Check(op, raw, notes); err != nil {
 		return []Problem{{Field: op.String(), Reason: err.Error(), Refused: true}}
 	}

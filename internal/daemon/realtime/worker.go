@@ -14,6 +14,7 @@ import (
 	"hce/dc/internal/daemon/executor"
 	"hce/dc/internal/wire"
 	"hce/dc/internal/wire/errormask"
+	"hce/dc/internal/wire/lenient"
 	"hce/dc/internal/wire/realtimeresponse"
 )
 
@@ -60,9 +61,9 @@ func parseBatch(object json.RawMessage) (wire.Batch, error) {
 	var has struct {
 		Items *json.RawMessage `json:"items"`
 	}
-	batch, err := wire.ReadBatch(object, &wire.Notes{})
+	batch, err := wire.ReadBatch(object, &lenient.Notes{})
 	if err == nil && (json.Unmarshal(object, &has) != nil || has.Items == nil) {
-		err = &wire.FieldError{Object: "Batch", Field: "items", Reason: "is missing"}
+		err = &lenient.FieldError{Object: "Batch", Field: "items", Reason: "is missing"}
 	}
 	return batch, err
 }
@@ -180,7 +181,7 @@ func (w worker) runShare(ctx context.Context, node string, batch wire.Batch, sta
 // repeatPoorItems repeats items that a browser may fetch better, and takes better results. Without an
 // answer the first results stay.
 func (w worker) repeatPoorItems(ctx context.Context, node string, batch wire.Batch, first *answer, left time.Duration) {
-	second, err := wire.ReadBatch(first.Again, &wire.Notes{})
+	second, err := wire.ReadBatch(first.Again, &lenient.Notes{})
 	if err != nil {
 		w.log.Warn("cannot repeat items", "batch", batch.ID, "error", err)
 		return

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"path/filepath"
 
-	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/lenient"
 	"hce/dc/internal/wire/placement"
 )
 
@@ -40,7 +40,7 @@ func (m HostsMove) Check(object string) error {
 	if err == nil {
 		return nil
 	}
-	return &wire.FieldError{Object: object, Field: "move", Reason: err.Error()}
+	return &lenient.FieldError{Object: object, Field: "move", Reason: err.Error()}
 }
 
 // Next is the placement after this step.
@@ -95,10 +95,10 @@ type HostsUnpackRequest struct {
 func (r HostsUnpackRequest) Check(object string) error {
 	var err error
 	if r.File != "" && (r.File != filepath.Base(r.File) || r.File[0] == '.') {
-		err = &wire.FieldError{Object: object, Field: "file", Value: r.File, Reason: "is not the base name of a file"}
+		err = &lenient.FieldError{Object: object, Field: "file", Value: r.File, Reason: "is not the base name of a file"}
 	}
 	if r.From == "" {
-		err = cmp.Or(err, error(&wire.FieldError{Object: object, Field: "from", Reason: "is missing"}))
+		err = cmp.Or(err, error(&lenient.FieldError{Object: object, Field: "from", Reason: "is missing"}))
 	}
 	return err
 }
@@ -113,7 +113,7 @@ type HostsAdoptRequest struct {
 // Check checks the placement.
 func (r HostsAdoptRequest) Check(object string) error {
 	if err := r.Placement.Check(); err != nil {
-		return &wire.FieldError{Object: object, Field: "placement", Reason: err.Error()}
+		return &lenient.FieldError{Object: object, Field: "placement", Reason: err.Error()}
 	}
 	return nil
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/lenient"
 )
 
 // Our own operations for links to hosts that other nodes of a cluster own (package placement). A
@@ -108,7 +109,7 @@ func (r LinksSentRequest) Check(string) error { return nil }
 // Check refuses a request without messages.
 func (r LinksStoreRequest) Check(object string) error {
 	if len(r.Messages) == 0 {
-		return &wire.FieldError{Object: object, Field: "messages", Reason: "is missing or empty"}
+		return &lenient.FieldError{Object: object, Field: "messages", Reason: "is missing or empty"}
 	}
 	return nil
 }
@@ -116,11 +117,11 @@ func (r LinksStoreRequest) Check(object string) error {
 // Check refuses a message without bundles, bundles without a sender and invalid site ids.
 func (m LinksMessage) Check(object string) error {
 	if len(m.Bundles) == 0 {
-		return &wire.FieldError{Object: object, Field: "bundles", Reason: "is missing or empty"}
+		return &lenient.FieldError{Object: object, Field: "bundles", Reason: "is missing or empty"}
 	}
 	for _, b := range m.Bundles {
 		if b.From == "" {
-			return &wire.FieldError{Object: object + ".bundles", Field: "from", Reason: "is missing"}
+			return &lenient.FieldError{Object: object + ".bundles", Field: "from", Reason: "is missing"}
 		}
 		for _, l := range b.Links {
 			if err := wire.CheckSiteID(object+".links", "siteId", l.SiteID); l.SiteID != "" && err != nil {
@@ -157,5 +158,5 @@ func checkRange(object, field string, value, least, most int64) error {
 	if value >= least && value <= most {
 		return nil
 	}
-	return &wire.FieldError{Object: object, Field: field, Value: fmt.Sprint(value), Reason: fmt.Sprintf("is not %d to %d", least, most)}
+	return &lenient.FieldError{Object: object, Field: field, Value: fmt.Sprint(value), Reason: fmt.Sprintf("is not %d to %d", least, most)}
 }

@@ -5,6 +5,7 @@ import (
 
 	"hce/dc/internal/wire"
 	"hce/dc/internal/wire/errormask"
+	"hce/dc/internal/wire/lenient"
 )
 
 // Our own operations for the limits of a site in a cluster (docs/decisions/0019-quota.md): each node
@@ -101,7 +102,7 @@ func (r QuotaSetRequest) Check(object string) error {
 		}
 		for _, n := range append(o.Lease[:], o.Seq) {
 			if n < QuotaReturn {
-				return &wire.FieldError{Object: name, Field: "lease", Value: fmt.Sprint(o.Lease), Reason: "has an amount below -1, or seq is below 0"}
+				return &lenient.FieldError{Object: name, Field: "lease", Value: fmt.Sprint(o.Lease), Reason: "has an amount below -1, or seq is below 0"}
 			}
 		}
 	}

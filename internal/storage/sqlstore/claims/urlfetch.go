@@ -9,6 +9,7 @@ import (
 	"hce/dc/internal/storage/sqlstore/limits"
 	"hce/dc/internal/storage/sqlstore/tables"
 	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/lenient"
 	"hce/dc/internal/wire/schema"
 )
 
@@ -253,7 +254,7 @@ func (f *fetch) prepareSite(c *candidate) (tables.Clauses, error) {
 	for name, query := range f.r.URLsCriterion.SQL {
 		value, err := f.readCell(c.id, query)
 		if err != nil {
-			return tables.Clauses{}, &wire.FieldError{Object: f.object + ".urlsCriterions.SQL", Field: name, Value: tables.ClipText(query), Reason: err.Error()}
+			return tables.Clauses{}, &lenient.FieldError{Object: f.object + ".urlsCriterions.SQL", Field: name, Value: tables.ClipText(query), Reason: err.Error()}
 		}
 		scope.Macros[name] = value
 	}

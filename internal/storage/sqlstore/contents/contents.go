@@ -10,6 +10,7 @@ import (
 	"hce/dc/internal/storage/sqldb"
 	"hce/dc/internal/storage/sqlstore/tables"
 	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/lenient"
 	"hce/dc/internal/wire/schema"
 	"hce/dc/internal/wire/zpack"
 )
@@ -20,7 +21,7 @@ import (
 //
 // Each method is one transaction. A site is given by its id as stored; "" is the general
 // site. The id of an entry has 1 to 32 letters, digits, - or _. Any other id is a
-// *wire.FieldError, and nothing is changed.
+// *lenient.FieldError, and nothing is changed.
 type Contents struct{ s *Store }
 
 // Contents returns the processed contents in the store's database.
@@ -192,7 +193,7 @@ func (c *Contents) runChecked(ctx context.Context, run tables.Transact[*tx], op,
 	}
 	for _, id := range ids {
 		if wire.CheckSiteID("", "", id) != nil { // ids of entries follow the same rule
-			return &wire.FieldError{Object: "Contents", Field: "id", Value: fmt.Sprintf("%.100q", id), Reason: "is not an id: 1 to 32 letters, digits, - or _"}
+			return &lenient.FieldError{Object: "Contents", Field: "id", Value: fmt.Sprintf("%.100q", id), Reason: "is not an id: 1 to 32 letters, digits, - or _"}
 		}
 	}
 	return run(ctx, "Contents."+op, func(t *tx) error {

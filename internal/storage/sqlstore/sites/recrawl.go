@@ -12,6 +12,7 @@ import (
 	"hce/dc/internal/storage/sqlstore/tables"
 	"hce/dc/internal/wire"
 	"hce/dc/internal/wire/errormask"
+	"hce/dc/internal/wire/lenient"
 	"hce/dc/internal/wire/schema"
 )
 
@@ -160,7 +161,7 @@ func (t *Tx) unlockedCondition(except []string) expr.SQL {
 // checkDate checks the expression of the next date, which may be blank.
 func (t *Tx) checkDate(expression string) error {
 	if _, err := t.SiteScope().Assign("RecrawlDate", expression); err != nil {
-		return &wire.FieldError{Object: "SiteRecrawl", Field: "dateExpression", Value: tables.ClipText(expression), Reason: err.Error()}
+		return &lenient.FieldError{Object: "SiteRecrawl", Field: "dateExpression", Value: tables.ClipText(expression), Reason: err.Error()}
 	}
 	return nil
 }

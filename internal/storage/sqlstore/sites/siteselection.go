@@ -9,6 +9,7 @@ import (
 	"hce/dc/canonical"
 	"hce/dc/internal/storage/sqlstore/tables"
 	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/lenient"
 	"hce/dc/internal/wire/schema"
 	"hce/dc/internal/wire/urlkey"
 )
@@ -43,7 +44,7 @@ func (t *Tx) SiteFor(object string, r wire.URLNewRequest, text string) (string, 
 	case wire.SelectAuto, wire.SelectQualify:
 		base, err := BaseOf(text)
 		if err != nil {
-			return "", &wire.FieldError{Object: object, Field: "url", Value: tables.ClipText(text), Reason: err.Error()}
+			return "", &lenient.FieldError{Object: object, Field: "url", Value: tables.ClipText(text), Reason: err.Error()}
 		}
 		if id, err := t.StoredID(wire.Md5(base)); err != nil || id != "" {
 			return id, err
@@ -55,7 +56,7 @@ func (t *Tx) SiteFor(object string, r wire.URLNewRequest, text string) (string, 
 	case wire.SelectNone:
 		return "", tables.UnknownSite(object, "siteId", named)
 	}
-	return "", &wire.FieldError{Object: object, Field: "siteSelect", Value: fmt.Sprint(r.SiteSelect), Reason: "is not 0, 1, 2 or 3"}
+	return "", &lenient.FieldError{Object: object, Field: "siteSelect", Value: fmt.Sprint(r.SiteSelect), Reason: "is not 0, 1, 2 or 3"}
 }
 
 // siteByRoot returns the site whose root URL is the longest prefix of text, or "". It

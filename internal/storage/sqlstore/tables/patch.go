@@ -11,7 +11,7 @@ import (
 
 	"hce/dc/internal/storage/expr"
 	"hce/dc/internal/storage/sqldb"
-	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/lenient"
 	"hce/dc/internal/wire/schema"
 )
 
@@ -61,12 +61,12 @@ func (g Target) NewFieldError(column, value string, err error) error {
 			field = c.JSON
 		}
 	}
-	return &wire.FieldError{Object: g.Object, Field: field, Value: clipTo(value, 120), Reason: err.Error()}
+	return &lenient.FieldError{Object: g.Object, Field: field, Value: clipTo(value, 120), Reason: err.Error()}
 }
 
 // IsRefusal reports whether the request caused err, not the database.
 func IsRefusal(err error) bool {
-	var field *wire.FieldError
+	var field *lenient.FieldError
 	var text *expr.Error
 	return errors.As(err, &field) || errors.As(err, &text) || sqldb.BadValue(err)
 }

@@ -8,6 +8,7 @@ import (
 	"hce/dc/internal/storage/sqldb"
 	"hce/dc/internal/storage/sqlstore/tables"
 	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/lenient"
 	"hce/dc/internal/wire/schema"
 )
 
@@ -80,7 +81,7 @@ func (t *Tx) updateURL(object string, r wire.URLUpdateRequest) (written bool, er
 		return false, err
 	}
 	if r.URLMd5 == "" && r.Criterion.Where == "" {
-		return false, &wire.FieldError{Object: object, Field: "urlMd5", Reason: "is missing, and so is criterions.WHERE"}
+		return false, &lenient.FieldError{Object: object, Field: "urlMd5", Reason: "is missing, and so is criterions.WHERE"}
 	}
 	set := tables.ClonePatch(r.Set)
 	if tag, ok := set["ETag"].(string); ok {

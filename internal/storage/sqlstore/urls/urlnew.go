@@ -5,6 +5,7 @@ import (
 
 	"hce/dc/internal/storage/sqlstore/tables"
 	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/lenient"
 	"hce/dc/internal/wire/schema"
 )
 
@@ -97,7 +98,7 @@ func (n *newURLs) recordRefusal(i int, err error) error {
 func (n *newURLs) siteOfElement(i int, r wire.URLNewRequest) (site string, err error) {
 	text := r.Row.Text("URL")
 	if len(text) > tables.MaxURL {
-		return "", &wire.FieldError{Object: n.elementAt(i), Field: "url", Value: text[:100] + "...", Reason: tables.ErrLongURL.Error()}
+		return "", &lenient.FieldError{Object: n.elementAt(i), Field: "url", Value: text[:100] + "...", Reason: tables.ErrLongURL.Error()}
 	}
 	if named := r.Row.Text("Site_Id"); named != "" && named == n.site && len(n.queue) > 0 {
 		return named, nil
