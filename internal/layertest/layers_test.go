@@ -146,6 +146,7 @@ var arrows = map[string][]string{
 	"web/filter":    {"web/pyregexp"},
 	"web/linkrules": {"web/canonical", "web/dates", "web/pyregexp"},
 
+	"storage/expr":         {"storage/expr/mysqlvalue"},
 	"storage/sqldb":        {"storage/expr", "storage/sqldb/pagesum"},
 	"storage/sqldb/dbtest": {"storage/sqldb", "storage/sqldb/mariadbtest"},
 	"storage/segments":     {"storage/rawfiles", "storage/sqldb"},

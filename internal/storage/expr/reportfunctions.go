@@ -7,6 +7,8 @@ import (
 	"strings"
 	"time"
 	"unicode/utf8"
+
+	"hce/dc/internal/storage/expr/mysqlvalue"
 )
 
 // reportFunctions are those that only reports need.
@@ -59,8 +61,8 @@ func reportFunctions() map[string]rule {
 
 // positionOf is LOCATE: the place of a part in a text, in characters from 1, or 0.
 func positionOf(a []any) any {
-	part, text := textOf(a[0]), textOf(a[1])
-	if intOf(a[2]) == 0 {
+	part, text := mysqlvalue.Text(a[0]), mysqlvalue.Text(a[1])
+	if mysqlvalue.Int(a[2]) == 0 {
 		part, text = strings.ToLower(part), strings.ToLower(text)
 	}
 	i := strings.Index(text, part)
@@ -72,10 +74,10 @@ func positionOf(a []any) any {
 
 // extremeText is the first of the texts that are the largest (sign 1) or smallest (-1) without case.
 func extremeText(a []any, sign int) string {
-	found := textOf(a[0])
+	found := mysqlvalue.Text(a[0])
 	for _, v := range a[1:] {
 		folded := func(s string) string { return upperASCII(strings.TrimRight(s, " ")) }
-		if s := textOf(v); sign*strings.Compare(folded(s), folded(found)) > 0 {
+		if s := mysqlvalue.Text(v); sign*strings.Compare(folded(s), folded(found)) > 0 {
 			found = s
 		}
 	}
@@ -83,14 +85,14 @@ func extremeText(a []any, sign int) string {
 }
 
 func rightOf(a []any) any {
-	s, count := textOf(a[0]), intOf(a[1])
+	s, count := mysqlvalue.Text(a[0]), mysqlvalue.Int(a[1])
 	return cutText(s, max(int64(utf8.RuneCountInString(s))-count, 0), count)
 }
 
 // substringIndex is the part of a text before the n-th delimiter, or behind the n-th from the end
 // if n is negative.
 func substringIndex(a []any) any {
-	s, delimiter, n := textOf(a[0]), textOf(a[1]), intOf(a[2])
+	s, delimiter, n := mysqlvalue.Text(a[0]), mysqlvalue.Text(a[1]), mysqlvalue.Int(a[2])
 	if delimiter == "" || n == 0 {
 		return ""
 	}
@@ -107,14 +109,14 @@ func substringIndex(a []any) any {
 
 // roundTo rounds to digits behind the point: a decimal half away from zero, a double half to even.
 func roundTo(a []any) any {
-	digits := int(intOf(a[1]))
+	digits := int(mysqlvalue.Int(a[1]))
 	whole, isInt := a[0].(int64)
-	x := numberOf(a[0])
+	x := mysqlvalue.Number(a[0])
 	power := math.Pow10(digits)
 	switch {
 	case isInt && digits >= 0:
 		return whole
-	case intOf(a[2]) == 0:
+	case mysqlvalue.Int(a[2]) == 0:
 		if y := math.RoundToEven(x*power) / power; !math.IsNaN(y) && !math.IsInf(y, 0) {
 			return y
 		}
@@ -133,16 +135,16 @@ func roundTo(a []any) any {
 	rounded, _ := new(big.Rat).SetString(exact.FloatString(0)) // half away from zero
 	y, _ := rounded.Quo(rounded, scale).Float64()
 	if isInt {
-		return roundInt(y)
+		return mysqlvalue.Round(y)
 	}
 	return y
 }
 
 // dateDifference is DATEDIFF, in days.
 func dateDifference(a []any) any {
-	return withDate(a[0], func(x moment) any {
-		return withDate(a[1], func(y moment) any {
-			return int64(x.t.Truncate(24*time.Hour).Sub(y.t.Truncate(24*time.Hour)) / (24 * time.Hour))
+	return withDate(a[0], func(x mysqlvalue.Moment) any {
+		return withDate(a[1], func(y mysqlvalue.Moment) any {
+			return int64(x.Time.Truncate(24*time.Hour).Sub(y.Time.Truncate(24*time.Hour)) / (24 * time.Hour))
 		})
 	})
 }
@@ -151,7 +153,7 @@ func dateDifference(a []any) any {
 const lastUnix = math.MaxInt32
 
 func fromUnixTime(a []any) any {
-	n := intOf(a[0])
+	n := mysqlvalue.Int(a[0])
 	if n < 0 || n > lastUnix {
 		return nil
 	}
@@ -159,8 +161,8 @@ func fromUnixTime(a []any) any {
 }
 
 func unixTimestamp(a []any) any {
-	m, ok := parseMoment(a[0])
-	if n := m.t.Unix(); ok && n > 0 && n <= lastUnix {
+	m, ok := mysqlvalue.ParseMoment(a[0])
+	if n := m.Time.Unix(); ok && n > 0 && n <= lastUnix {
 		return n
 	}
 	return 0

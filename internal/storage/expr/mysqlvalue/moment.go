@@ -1,4 +1,4 @@
-package expr
+package mysqlvalue
 
 import (
 	"fmt"
@@ -9,23 +9,24 @@ import (
 	"time"
 )
 
-// moment is a DATE or DATETIME of MySQL, in UTC, years 0 to 9999, in whole seconds.
-type moment struct {
-	t       time.Time
-	hasTime bool
+// Moment is a DATE or DATETIME of MySQL, in UTC, years 0 to 9999, in whole seconds.
+type Moment struct {
+	Time    time.Time
+	HasTime bool
 }
 
-func (m moment) formatMoment() string {
-	if m.hasTime {
-		return m.t.Format(time.DateTime)
+// Format writes the moment as MySQL does.
+func (m Moment) Format() string {
+	if m.HasTime {
+		return m.Time.Format(time.DateTime)
 	}
-	return m.t.Format(time.DateOnly)
+	return m.Time.Format(time.DateOnly)
 }
 
-// parseMoment reads a date as MySQL does: 'YYYY-MM-DD' with an optional time of day,
+// ParseMoment reads a date as MySQL does: 'YYYY-MM-DD' with an optional time of day,
 // any separators, and one digit or two; or 'YYYYMMDD[hhmmss]' as a text or a number. It
 // ignores the rest of the text. It rejects invalid dates and the zero date.
-func parseMoment(v any) (moment, bool) {
+func ParseMoment(v any) (Moment, bool) {
 	switch v := v.(type) {
 	case string:
 		return momentOfText(v)
@@ -34,24 +35,24 @@ func parseMoment(v any) (moment, bool) {
 	case int64:
 		return momentOfNumber(v)
 	case float64:
-		return momentOfNumber(roundInt(v))
+		return momentOfNumber(Round(v))
 	}
-	return moment{}, false
+	return Moment{}, false
 }
 
-func momentOfNumber(n int64) (moment, bool) {
+func momentOfNumber(n int64) (Moment, bool) {
 	for _, digits := range []int{6, 8, 12, 14} {
 		if text := fmt.Sprintf("%0*d", digits, n); n > 0 && len(text) == digits {
 			return momentOfText(text)
 		}
 	}
-	return moment{}, false
+	return Moment{}, false
 }
 
-func momentOfText(s string) (moment, bool) {
+func momentOfText(s string) (Moment, bool) {
 	if len(s) == len(time.DateTime) { // the form that columns hold
 		if t, err := time.Parse(time.DateTime, s); err == nil {
-			return moment{t: t, hasTime: true}, true
+			return Moment{Time: t, HasTime: true}, true
 		}
 	}
 	s = strings.TrimLeft(s, " \t\n")
@@ -71,7 +72,7 @@ func momentOfText(s string) (moment, bool) {
 		lengths[n] = run
 		s = s[run:]
 		n++
-		if n == 6 || s == "" || s[0] >= 0x80 || s[0] != 'T' && isWordByte(s[0]) {
+		if n == 6 || s == "" || s[0] >= 0x80 || s[0] != 'T' && continuesWord(s[0]) {
 			break
 		}
 		if n == 3 {
@@ -81,7 +82,7 @@ func momentOfText(s string) (moment, bool) {
 		s = s[1:]
 	}
 	if n < 3 {
-		return moment{}, false
+		return Moment{}, false
 	}
 	if lengths[0] <= 2 {
 		parts[0] = fullYear(parts[0])
@@ -89,7 +90,7 @@ func momentOfText(s string) (moment, bool) {
 	return makeMoment(parts, n > 3)
 }
 
-func compactMoment(s string, run int) (moment, bool) {
+func compactMoment(s string, run int) (Moment, bool) {
 	year := 2
 	if run == 8 || run == 14 {
 		year = 4
@@ -107,12 +108,17 @@ func compactMoment(s string, run int) (moment, bool) {
 	return makeMoment(parts, n > 3)
 }
 
-func makeMoment(p [6]int, hasTime bool) (moment, bool) {
+func makeMoment(p [6]int, hasTime bool) (Moment, bool) {
 	if p[1] < 1 || p[1] > 12 || p[2] < 1 || p[3] > 23 || p[4] > 59 || p[5] > 59 {
-		return moment{}, false
+		return Moment{}, false
 	}
 	t := time.Date(p[0], time.Month(p[1]), p[2], p[3], p[4], p[5], 0, time.UTC)
-	return moment{t: t, hasTime: hasTime}, t.Day() == p[2]
+	return Moment{Time: t, HasTime: hasTime}, t.Day() == p[2]
+}
+
+// continuesWord reports whether an ASCII byte is a part of a name.
+func continuesWord(c byte) bool {
+	return c == '_' || c == '$' || c >= '0' && c <= '9' || c|0x20 >= 'a' && c|0x20 <= 'z'
 }
 
 func fullYear(year int) int {
@@ -132,17 +138,16 @@ func countDigits(s string) int {
 
 var plain = regexp.MustCompile(`^\d{4}-\d{2}-\d{2}([ T]\d{2}:\d{2}(:\d{2}(\.\d{1,9})?)?)?(Z|[+-]\d{2}:?\d{2})?$`)
 
-// plainDate reads a text that consists of one date or time stamp, with an optional
-// zone. It returns 'YYYY-MM-DD hh:mm:ss' in UTC and true, or false for any other
-// text. A text of this shape with an invalid date gives an *Error.
-func plainDate(text string) (string, bool, error) {
-	text = strings.TrimSpace(text)
+// ParseStamp reads a text that consists of one date or time stamp, with an optional
+// zone. It returns 'YYYY-MM-DD hh:mm:ss' in UTC. isStamp is false for any other text; valid is false for a
+// text of this shape with an invalid date.
+func ParseStamp(text string) (stamp string, isStamp, valid bool) {
 	if len(text) > 40 || !plain.MatchString(text) {
-		return "", false, nil
+		return "", false, false
 	}
 	m, ok := momentOfText(text)
 	if !ok {
-		return "", false, &Error{Part: "value " + text, Reason: "is not a date"}
+		return "", true, false
 	}
 	if zone := plain.FindStringSubmatch(text)[4]; len(zone) > 1 {
 		hours, _ := strconv.Atoi(zone[1:3])
@@ -151,38 +156,39 @@ func plainDate(text string) (string, bool, error) {
 		if zone[0] == '+' {
 			shift = -shift
 		}
-		m.t = m.t.Add(shift)
+		m.Time = m.Time.Add(shift)
 	}
-	return m.t.Format(time.DateTime), true, nil
+	return m.Time.Format(time.DateTime), true, true
 }
 
-// span is a TIME of MySQL in whole seconds, from -838:59:59 to 838:59:59.
-type span int64
+// Span is a TIME of MySQL in whole seconds, from -838:59:59 to 838:59:59.
+type Span int64
 
 const (
-	minute  span = 60
-	hour         = 60 * minute
-	maxSpan      = 838*hour + 59*minute + 59
+	Minute  Span = 60
+	Hour         = 60 * Minute
+	maxSpan      = 838*Hour + 59*Minute + 59
 )
 
-func (d span) clamp() span { return min(max(d, -maxSpan), maxSpan) }
+// Clamp returns the nearest span that MySQL has.
+func (d Span) Clamp() Span { return min(max(d, -maxSpan), maxSpan) }
 
-func (d span) String() string {
+func (d Span) String() string {
 	sign := ""
 	if d < 0 {
 		sign, d = "-", -d
 	}
-	return fmt.Sprintf("%s%02d:%02d:%02d", sign, d/hour, d/minute%60, d%60)
+	return fmt.Sprintf("%s%02d:%02d:%02d", sign, d/Hour, d/Minute%60, d%60)
 }
 
 // clockNumber returns the number hhmmss.
-func (d span) clockNumber() int64 {
-	return int64(d/hour*10000 + d/minute%60*100 + d%60)
+func (d Span) clockNumber() int64 {
+	return int64(d/Hour*10000 + d/Minute%60*100 + d%60)
 }
 
-// parseClock reads a span of time: '[-][D ]hh:mm[:ss]', hhmmss as a text or a number,
+// ParseSpan reads a span of time: '[-][D ]hh:mm[:ss]', hhmmss as a text or a number,
 // or the time of day of a date.
-func parseClock(v any) (span, bool) {
+func ParseSpan(v any) (Span, bool) {
 	switch v := v.(type) {
 	case string:
 		return clockOfText(v)
@@ -197,12 +203,12 @@ func parseClock(v any) (span, bool) {
 	return 0, false
 }
 
-func clockOfNumber(n int64) (span, bool) {
+func clockOfNumber(n int64) (Span, bool) {
 	if n >= 10000000000 {
 		m, ok := momentOfNumber(n)
 		return timeOfDay(m), ok
 	}
-	sign := span(1)
+	sign := Span(1)
 	if n < 0 {
 		sign, n = -1, -n
 	}
@@ -210,17 +216,17 @@ func clockOfNumber(n int64) (span, bool) {
 	if m > 59 || s > 59 {
 		return 0, false
 	}
-	return (sign * (span(h)*hour + span(m)*minute + span(s))).clamp(), true
+	return (sign * (Span(h)*Hour + Span(m)*Minute + Span(s))).Clamp(), true
 }
 
-func timeOfDay(m moment) span {
-	h, mi, s := m.t.Clock()
-	return span(h)*hour + span(mi)*minute + span(s)
+func timeOfDay(m Moment) Span {
+	h, mi, s := m.Time.Clock()
+	return Span(h)*Hour + Span(mi)*Minute + Span(s)
 }
 
 var clockText = regexp.MustCompile(`^(-?)(?:(\d{1,3}) +)?(\d{1,4}):(\d{1,2})(?::(\d{1,2}))?`)
 
-func clockOfText(s string) (span, bool) {
+func clockOfText(s string) (Span, bool) {
 	s = strings.TrimSpace(s)
 	if len(s) > 8 && s[4] == '-' {
 		m, ok := momentOfText(s)
@@ -229,38 +235,38 @@ func clockOfText(s string) (span, bool) {
 	g := clockText.FindStringSubmatch(s)
 	if g == nil {
 		prefix, _ := numberPrefix(s)
-		number := numberOf(leadingNumber(s))
+		number := Number(LeadingNumber(s))
 		if number == 0 && !strings.HasPrefix(s, "0") || math.Abs(number) > 1e15 || strings.ContainsAny(prefix, "eE") {
 			return 0, false
 		}
 		return clockOfNumber(int64(number))
 	}
-	at := func(i int) span { n, _ := strconv.Atoi(g[i]); return span(n) }
+	at := func(i int) Span { n, _ := strconv.Atoi(g[i]); return Span(n) }
 	if at(4) > 59 || at(5) > 59 {
 		return 0, false
 	}
-	d := at(2)*24*hour + at(3)*hour + at(4)*minute + at(5)
+	d := at(2)*24*Hour + at(3)*Hour + at(4)*Minute + at(5)
 	if g[1] == "-" {
 		d = -d
 	}
-	return d.clamp(), true
+	return d.Clamp(), true
 }
 
-// momentNumber converts a date or a time of day to the number YYYYMMDDhhmmss,
+// TimeNumber converts a date or a time of day to the number YYYYMMDDhhmmss,
 // YYYYMMDD or hhmmss. An invalid value gives 0.
-func momentNumber(v any) int64 {
-	s := textOf(v)
+func TimeNumber(v any) int64 {
+	s := Text(v)
 	if i := strings.IndexByte(s, ':'); i >= 0 && !strings.Contains(strings.TrimPrefix(s[:i], "-"), "-") {
 		d, _ := clockOfText(s)
 		return d.clockNumber()
 	}
-	m, ok := parseMoment(v)
+	m, ok := ParseMoment(v)
 	if !ok {
 		return 0
 	}
-	n := int64(m.t.Year())*10000 + int64(m.t.Month())*100 + int64(m.t.Day())
-	if m.hasTime {
-		n = n*1000000 + int64(m.t.Hour())*10000 + int64(m.t.Minute())*100 + int64(m.t.Second())
+	n := int64(m.Time.Year())*10000 + int64(m.Time.Month())*100 + int64(m.Time.Day())
+	if m.HasTime {
+		n = n*1000000 + int64(m.Time.Hour())*10000 + int64(m.Time.Minute())*100 + int64(m.Time.Second())
 	}
 	return n
 }
@@ -275,43 +281,53 @@ var (
 // 9999.
 const maxCount = 1 << 40
 
-// addUnits moves a moment by count units. As in MySQL, it rounds the count half away from
+// AddUnits moves a Moment by count units. As in MySQL, it rounds the count half away from
 // zero. A fraction of a second is cut off the sum. It returns false outside the years 0 to
 // 9999.
-func (m moment) addUnits(count any, unit string, sign int) (moment, bool) {
-	n := int64(sign) * min(max(intOf(count), -maxCount), maxCount)
+func (m Moment) AddUnits(count any, unit string, sign int) (Moment, bool) {
+	n := int64(sign) * min(max(Int(count), -maxCount), maxCount)
 	if unit == "SECOND" {
-		n = int64(math.Floor(float64(sign) * min(max(numberOf(count), -maxCount), maxCount)))
+		n = int64(math.Floor(float64(sign) * min(max(Number(count), -maxCount), maxCount)))
 	}
 	if months := unitMonths[unit]; months > 0 {
-		total := int64(m.t.Year()*12+int(m.t.Month())-1) + n*int64(months)
+		total := int64(m.Time.Year()*12+int(m.Time.Month())-1) + n*int64(months)
 		if total < 0 || total >= 120000 {
 			return m, false
 		}
 		year, month := int(total/12), time.Month(total%12+1)
 		last := time.Date(year, month+1, 0, 0, 0, 0, 0, time.UTC).Day()
-		h, mi, s := m.t.Clock()
-		m.t = time.Date(year, month, min(m.t.Day(), last), h, mi, s, 0, time.UTC)
+		h, mi, s := m.Time.Clock()
+		m.Time = time.Date(year, month, min(m.Time.Day(), last), h, mi, s, 0, time.UTC)
 		return m, true
 	}
-	m.t = time.Unix(m.t.Unix()+n*unitSeconds[unit], 0).UTC()
-	m.hasTime = m.hasTime || unit != "DAY" && unit != "WEEK"
-	return m, m.t.Year() >= 0 && m.t.Year() <= 9999
+	m.Time = time.Unix(m.Time.Unix()+n*unitSeconds[unit], 0).UTC()
+	m.HasTime = m.HasTime || unit != "DAY" && unit != "WEEK"
+	return m, m.Time.Year() >= 0 && m.Time.Year() <= 9999
 }
 
-// wholeUnitsBetween is TIMESTAMPDIFF: the whole units from a to b.
-func wholeUnitsBetween(unit string, a, b moment) int64 {
+// CountUnits is TIMESTAMPDIFF: the whole units from a to b.
+func CountUnits(unit string, a, b Moment) int64 {
 	if size := unitSeconds[unit]; size > 0 {
-		return (b.t.Unix() - a.t.Unix()) / size
+		return (b.Time.Unix() - a.Time.Unix()) / size
 	}
-	if a.t.After(b.t) {
-		return -wholeUnitsBetween(unit, b, a)
+	if a.Time.After(b.Time) {
+		return -CountUnits(unit, b, a)
 	}
-	months := (b.t.Year()-a.t.Year())*12 + int(b.t.Month()) - int(a.t.Month())
-	if b.t.Day() < a.t.Day() || b.t.Day() == a.t.Day() && timeOfDay(b) < timeOfDay(a) {
+	months := (b.Time.Year()-a.Time.Year())*12 + int(b.Time.Month()) - int(a.Time.Month())
+	if b.Time.Day() < a.Time.Day() || b.Time.Day() == a.Time.Day() && timeOfDay(b) < timeOfDay(a) {
 		months--
 	}
 	return int64(months / unitMonths[unit])
+}
+
+// FindUnknownSpecifiers returns the specifiers of a pattern that FormatPattern does not know.
+func FindUnknownSpecifiers(pattern string) (unknown []string) {
+	for _, s := range specifier.FindAllString(pattern, -1) {
+		if specifiers[s] == "" {
+			unknown = append(unknown, s)
+		}
+	}
+	return unknown
 }
 
 // specifiers maps the specifiers of DATE_FORMAT to layouts of package time.
@@ -322,7 +338,7 @@ var specifiers = map[string]string{
 
 var specifier = regexp.MustCompile(`(?s)%.`)
 
-// formatPattern is DATE_FORMAT with a pattern that knownFormat accepts.
-func (m moment) formatPattern(pattern string) string {
-	return specifier.ReplaceAllStringFunc(pattern, func(s string) string { return m.t.Format(specifiers[s]) })
+// FormatPattern is DATE_FORMAT with a pattern that has no unknown specifiers.
+func (m Moment) FormatPattern(pattern string) string {
+	return specifier.ReplaceAllStringFunc(pattern, func(s string) string { return m.Time.Format(specifiers[s]) })
 }

@@ -1,4 +1,4 @@
-package expr
+package mysqlvalue
 
 import (
 	"math"
@@ -19,9 +19,9 @@ func numberPrefix(s string) (string, bool) {
 	return m[1], !strings.ContainsAny(strings.TrimSuffix(m[1], "."), ".eE")
 }
 
-// leadingNumber converts a text to a number as MySQL does: int64 or float64, and 0
+// LeadingNumber converts a text to a number as MySQL does: int64 or float64, and 0
 // if the text does not start with a number.
-func leadingNumber(s string) any {
+func LeadingNumber(s string) any {
 	prefix, integer := numberPrefix(s)
 	if prefix == "" {
 		return int64(0)
@@ -39,8 +39,8 @@ func leadingNumber(s string) any {
 	return f
 }
 
-// leadingInt returns the integer at the start of a text. It drops a fraction.
-func leadingInt(s string) int64 {
+// LeadingInt returns the integer at the start of a text. It drops a fraction.
+func LeadingInt(s string) int64 {
 	prefix, _ := numberPrefix(s)
 	if i := strings.IndexAny(prefix, ".eE"); i >= 0 {
 		prefix = prefix[:i]
@@ -60,8 +60,8 @@ func leadingInt(s string) int64 {
 	return math.MaxInt64
 }
 
-// roundInt rounds half away from zero and saturates at 64 bits. NaN gives 0.
-func roundInt(f float64) int64 {
+// Round rounds half away from zero and saturates at 64 bits. NaN gives 0.
+func Round(f float64) int64 {
 	f = math.Round(f)
 	switch {
 	case math.IsNaN(f):
@@ -74,16 +74,16 @@ func roundInt(f float64) int64 {
 	return int64(f)
 }
 
-// wholeToInt converts a whole number to int64 if it fits.
-func wholeToInt(f float64) any {
+// WholeToInt converts a whole number to int64 if it fits.
+func WholeToInt(f float64) any {
 	if math.Abs(f) < 1<<63 {
 		return int64(f)
 	}
 	return f
 }
 
-// textOf formats a value as MySQL does.
-func textOf(v any) string {
+// Text formats a value as MySQL does.
+func Text(v any) string {
 	switch v := v.(type) {
 	case string:
 		return v
@@ -103,32 +103,32 @@ func textOf(v any) string {
 	return ""
 }
 
-// numberOf converts a value to a finite float64.
-func numberOf(v any) float64 {
+// Number converts a value to a finite float64.
+func Number(v any) float64 {
 	switch v := v.(type) {
 	case int64:
 		return float64(v)
 	case float64:
 		return math.Max(math.Min(v, math.MaxFloat64), -math.MaxFloat64)
 	case string:
-		return numberOf(leadingNumber(v))
+		return Number(LeadingNumber(v))
 	case []byte:
-		return numberOf(leadingNumber(string(v)))
+		return Number(LeadingNumber(string(v)))
 	}
 	return 0
 }
 
-// intOf converts a value to an integer. It rounds numbers and truncates texts.
-func intOf(v any) int64 {
+// Int converts a value to an integer. It rounds numbers and truncates texts.
+func Int(v any) int64 {
 	switch v := v.(type) {
 	case int64:
 		return v
 	case float64:
-		return roundInt(v)
+		return Round(v)
 	case string:
-		return leadingInt(v)
+		return LeadingInt(v)
 	case []byte:
-		return leadingInt(string(v))
+		return LeadingInt(string(v))
 	}
 	return 0
 }
