@@ -215,7 +215,7 @@ func TestTimerClock(t *testing.T) {
 			t.Errorf("%s: %d runs, want %d", s.name, runs, s.runs)
 		}
 	}
-	if d := l.untilTimer(now); d <= 0 || d > maxWait {
+	if d := l.timers.untilTimer(now, l.Suspended()); d <= 0 || d > maxWait {
 		t.Errorf("wait of %v", d)
 	}
 }
@@ -445,7 +445,7 @@ func TestCountersAreWrittenWhenTheyChanged(t *testing.T) {
 	l.loadStats()
 	written := func() bool {
 		t.Helper()
-		l.findTimer("save statistics").do(l.Now())
+		l.timers.findTimer("save statistics").do(l.Now())
 		err := os.Remove(l.statFile())
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			t.Fatal(err)

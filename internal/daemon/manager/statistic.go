@@ -74,7 +74,7 @@ func (l *Loop) declareCommon() {
 	)
 	l.Gauge("START_DATE", func() any { return l.started.UTC().Format(startDateLayout) })
 	l.Gauge("state", func() any { return l.SuspendedText() })
-	l.Gauge("schedules", func() any { return l.timerSchedules() })
+	l.Gauge("schedules", func() any { return l.timers.listSchedules(l.Now(), l.Suspended()) })
 	l.Gauge("turns", func() any { return l.turns })
 	l.Gauge("workers", func() any { return len(l.workers.running) }) // includes the watches of the executor
 	l.Maintain("save statistics", func() time.Duration { return savePeriod }, func(time.Time) {

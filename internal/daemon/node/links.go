@@ -88,7 +88,7 @@ func (a *Agent) sendLinks(now time.Time) {
 	o.wanted, o.sending = false, true
 	conn := a.session.conn
 	manager.Work(a.Loop, func(ctx context.Context) (r round, err error) {
-		if r, err = a.openStore().sendAll(ctx, conn); err == nil {
+		if r, err = a.cfg.openStore().sendAll(ctx, conn); err == nil {
 			var running []executor.Status
 			running, err = activeTasks(ctx, a.cfg.Pool)
 			r.more = len(running) > 0

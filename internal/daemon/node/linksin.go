@@ -128,7 +128,7 @@ func (a *Agent) storeDeliveries(ctx context.Context, list []broker.Delivery) (cl
 	for _, d := range list {
 		messages = append(messages, d.Data)
 	}
-	return a.openStore().storeLinks(ctx, messages)
+	return a.cfg.openStore().storeLinks(ctx, messages)
 }
 
 // refuseDelivery drops a delivery that can never be stored, and gives back another one.

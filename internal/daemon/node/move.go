@@ -47,6 +47,12 @@ type moves struct {
 	damaged int64             // pages that left without their contents, since the start
 }
 
+// mover moves hosts between this node and others. Goroutines share it.
+type mover struct {
+	cfg   Config
+	moves *moves
+}
+
 // damageNotice says how many pages have left with damaged contents; "" for none.
 func (m *moves) damageNotice() string {
 	m.mu.Lock()
@@ -111,7 +117,7 @@ func (a *Agent) runStep(ctx context.Context, conn *broker.Conn, t executor.Task)
 	}
 	a.moves.storing.Lock()
 	defer a.moves.storing.Unlock()
-	if err := a.exchangeHosts(ctx, conn, m); err != nil {
+	if err := a.mover.exchangeHosts(ctx, conn, m); err != nil {
 		return err
 	}
 	if err := a.writePlacement(m.Next()); err != nil {
@@ -159,7 +165,7 @@ func (a *Agent) quiesce(ctx context.Context) error {
 }
 
 // exchangeHosts sends what leaves, stores what comes, and deletes what has left.
-func (a *Agent) exchangeHosts(ctx context.Context, conn *broker.Conn, m cluster.HostsMove) error {
+func (v mover) exchangeHosts(ctx context.Context, conn *broker.Conn, m cluster.HostsMove) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	var work sync.WaitGroup
 	run := func(part func() error) {
@@ -172,18 +178,18 @@ func (a *Agent) exchangeHosts(ctx context.Context, conn *broker.Conn, m cluster.
 	watching := make(chan struct{})
 	go func() {
 		defer close(watching)
-		a.watchLost(ctx, conn)
+		v.watchLost(ctx, conn)
 	}()
 	if slices.Contains(m.Previous, m.Self) {
-		run(func() error { return a.giveHosts(ctx, conn, m) })
+		run(func() error { return v.giveHosts(ctx, conn, m) })
 	}
 	if slices.Contains(m.Members, m.Self) {
-		run(func() error { return a.takeHosts(ctx, conn, m) })
+		run(func() error { return v.takeHosts(ctx, conn, m) })
 	}
 	work.Wait()
 	err := context.Cause(ctx)
 	if err == nil && m.Next().Groups == 0 && slices.Contains(m.Members, m.Self) {
-		err = a.adoptHosts(ctx, conn, m)
+		err = v.adoptHosts(ctx, conn, m)
 	}
 	cancel(nil)
 	<-watching
@@ -191,18 +197,18 @@ func (a *Agent) exchangeHosts(ctx context.Context, conn *broker.Conn, m cluster.
 }
 
 // watchLost follows the names of nodes that are lost, until ctx ends.
-func (a *Agent) watchLost(ctx context.Context, conn *broker.Conn) {
+func (v mover) watchLost(ctx context.Context, conn *broker.Conn) {
 	for ctx.Err() == nil {
 		table, err := conn.Table(ctx, broker.TableCluster, broker.TableConfig{})
 		if err == nil {
 			err = table.Watch(ctx, cluster.GoneKey, func(e broker.Entry) {
 				if gone, err := parseGone(e.Value); err == nil {
-					a.moves.applyChange(func() { a.moves.lost = gone.Lost })
+					v.moves.applyChange(func() { v.moves.lost = gone.Lost })
 				}
 			})
 		}
 		if err != nil && ctx.Err() == nil {
-			a.Log().Warn("cannot follow which nodes are lost", "error", err)
+			v.cfg.log.Warn("cannot follow which nodes are lost", "error", err)
 			select {
 			case <-ctx.Done():
 			case <-time.After(time.Second):
@@ -212,7 +218,7 @@ func (a *Agent) watchLost(ctx context.Context, conn *broker.Conn) {
 }
 
 // adoptHosts gives this node its part of the hosts of lost nodes.
-func (a *Agent) adoptHosts(ctx context.Context, conn *broker.Conn, m cluster.HostsMove) error {
+func (v mover) adoptHosts(ctx context.Context, conn *broker.Conn, m cluster.HostsMove) error {
 	table, err := conn.Table(ctx, broker.TableCluster, broker.TableConfig{})
 	if err != nil {
 		return err
@@ -225,10 +231,10 @@ func (a *Agent) adoptHosts(ctx context.Context, conn *broker.Conn, m cluster.Hos
 		return nil
 	}
 	var adopted cluster.HostsMoved
-	if err := a.openStore().runOperation(ctx, packLimit, wire.HostsAdopt, cluster.HostsAdoptRequest{Placement: m.Next()}, &adopted); err != nil {
+	if err := v.cfg.openStore().runOperation(ctx, packLimit, wire.HostsAdopt, cluster.HostsAdoptRequest{Placement: m.Next()}, &adopted); err != nil {
 		return err
 	}
-	a.Log().Info("roots of lost hosts begin again", "rows", adopted.Rows)
+	v.cfg.log.Info("roots of lost hosts begin again", "rows", adopted.Rows)
 	return nil
 }
 
@@ -252,10 +258,10 @@ func readGone(ctx context.Context, table *broker.Table) (gone cluster.Gone, err 
 
 // hostPauses runs crawler-task --host-pauses: it keeps delays and cookies of hosts, or returns those of
 // this node.
-func (a *Agent) hostPauses(ctx context.Context, request []byte) ([]byte, error) {
-	program := a.cfg.Crawler
+func (v mover) hostPauses(ctx context.Context, request []byte) ([]byte, error) {
+	program := v.cfg.Crawler
 	program.Args = append(slices.Clone(program.Args), "--host-pauses")
-	answer, err := a.openStore().runProgram(ctx, program, storeLimit, request)
+	answer, err := v.cfg.openStore().runProgram(ctx, program, storeLimit, request)
 	if err != nil {
 		return nil, fmt.Errorf("crawler-task --host-pauses: %w", err)
 	}

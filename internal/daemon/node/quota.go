@@ -180,14 +180,14 @@ func (a *Agent) readQuota(ctx context.Context, member Member, request cluster.Qu
 	}
 	from := member.Position()
 	var answer cluster.QuotaReports
-	if err := a.openStore().runOperation(ctx, storeLimit, wire.QuotaRead, request, &answer); err != nil {
+	if err := a.cfg.openStore().runOperation(ctx, storeLimit, wire.QuotaRead, request, &answer); err != nil {
 		return nil, err
 	}
-	a.markReports(answer.Reports, place.Step(), from, member.Position())
+	markReports(answer.Reports, place.Step(), from, member.Position())
 	return answer.Reports, nil
 }
 
-func (a *Agent) markReports(reports []cluster.QuotaReport, step, from, until int64) {
+func markReports(reports []cluster.QuotaReport, step, from, until int64) {
 	for i := range reports {
 		r := &reports[i]
 		r.Step, r.From, r.Until = step, from, until
@@ -200,7 +200,7 @@ func (a *Agent) setQuota(ctx context.Context, orders []cluster.QuotaOrder) (answ
 		return answer, errMoving
 	}
 	defer a.moves.storing.RUnlock()
-	err = a.openStore().runOperation(ctx, storeLimit, wire.QuotaSet, cluster.QuotaSetRequest{Orders: orders}, &answer)
+	err = a.cfg.openStore().runOperation(ctx, storeLimit, wire.QuotaSet, cluster.QuotaSetRequest{Orders: orders}, &answer)
 	if err == nil && len(answer.Reports) != len(orders) {
 		err = fmt.Errorf("%s: %d of %d orders", wire.QuotaSet, len(answer.Reports), len(orders))
 	}

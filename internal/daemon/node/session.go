@@ -111,7 +111,7 @@ func (a *Agent) connectBroker(ctx context.Context) error {
 		func(ctx context.Context) error { return a.watchPlacement(ctx, table) },
 		func(ctx context.Context) error { return a.serveDrain(ctx, conn) },
 		func(ctx context.Context) error { return a.receiveWhenReady(ctx, conn, member) },
-		func(ctx context.Context) error { return a.receiveMoves(ctx, conn) },
+		func(ctx context.Context) error { return a.mover.receiveMoves(ctx, conn) },
 		func(ctx context.Context) error { return a.serveQuota(ctx, conn, member) },
 	}
 	var running sync.WaitGroup

@@ -20,7 +20,7 @@ type store struct {
 	program executor.Stage
 }
 
-func (a *Agent) openStore() store { return store{a.cfg.Pool, a.cfg.DBTask} }
+func (c *Config) openStore() store { return store{c.Pool, c.DBTask} }
 
 // storeLimit limits one operation. It is below the ack wait of the stream.
 const storeLimit = 20 * time.Second
