@@ -77,12 +77,11 @@ func (b *Base) Append(dst, ref []byte, keep bool) (_ []byte, ok bool) {
 	if !plain || b.dir == nil && colon < 0 {
 		return b.appendSlow(dst, ref, fragment, keep)
 	}
-	before := b.dir
+	var before []byte
 	switch {
 	case len(ref) == 0:
 		before = b.query
 	case colon >= 0:
-		before = nil
 		switch {
 		case htmltree.HasPrefix(ref, "https://") && len(ref) > 8, htmltree.HasPrefix(ref, "http://") && len(ref) > 7:
 			if bytes.IndexByte(ref, '@') >= 0 || bytes.Contains(ref[8:], []byte("/.")) {

@@ -49,21 +49,21 @@ type keyName struct {
 	key  Key
 }
 
-// keyNames are the names by their first letter.
-var keyNames = [26][]keyName{
-	'a' - 'a': {{"alt", KeyAlt}, {"alttext", KeyAlttext}, {"aria-hidden", KeyAriaHidden}, {"aria-controls", KeyAriaControls}},
-	'c' - 'a': {{"class", KeyClass}, {"content", KeyContent}, {"colspan", KeyColspan}},
-	'd' - 'a': {{"datetime", KeyDatetime}, {"data-src", KeyDataSrc}, {"data-language", KeyDataLanguage}, {"data-lang", KeyDataLanguage}, {"display", KeyDisplay}},
-	'e' - 'a': {{"encoding", KeyEncoding}},
-	'h' - 'a': {{"href", KeyHref}, {"hidden", KeyHidden}, {"http-equiv", KeyHTTPEquiv}},
-	'i' - 'a': {{"id", KeyID}, {"itemprop", KeyItemprop}, {"itemtype", KeyItemtype}},
-	'l' - 'a': {{"lang", KeyLang}},
-	'n' - 'a': {{"name", KeyName}},
-	'p' - 'a': {{"property", KeyProperty}, {"pubdate", KeyPubdate}, {"poster", KeyPoster}},
-	'r' - 'a': {{"rel", KeyRel}, {"role", KeyRole}, {"rowspan", KeyRowspan}},
-	's' - 'a': {{"src", KeySrc}, {"style", KeyStyle}, {"start", KeyStart}},
-	't' - 'a': {{"title", KeyTitle}, {"type", KeyType}},
-	'x' - 'a': {{"xml:lang", KeyLang}},
+// keyNames are the names by their first letter, in any case.
+var keyNames = [32][]keyName{
+	'a' & 31: {{"alt", KeyAlt}, {"alttext", KeyAlttext}, {"aria-hidden", KeyAriaHidden}, {"aria-controls", KeyAriaControls}},
+	'c' & 31: {{"class", KeyClass}, {"content", KeyContent}, {"colspan", KeyColspan}},
+	'd' & 31: {{"datetime", KeyDatetime}, {"data-src", KeyDataSrc}, {"data-language", KeyDataLanguage}, {"data-lang", KeyDataLanguage}, {"display", KeyDisplay}},
+	'e' & 31: {{"encoding", KeyEncoding}},
+	'h' & 31: {{"href", KeyHref}, {"hidden", KeyHidden}, {"http-equiv", KeyHTTPEquiv}},
+	'i' & 31: {{"id", KeyID}, {"itemprop", KeyItemprop}, {"itemtype", KeyItemtype}},
+	'l' & 31: {{"lang", KeyLang}},
+	'n' & 31: {{"name", KeyName}},
+	'p' & 31: {{"property", KeyProperty}, {"pubdate", KeyPubdate}, {"poster", KeyPoster}},
+	'r' & 31: {{"rel", KeyRel}, {"role", KeyRole}, {"rowspan", KeyRowspan}},
+	's' & 31: {{"src", KeySrc}, {"style", KeyStyle}, {"start", KeyStart}},
+	't' & 31: {{"title", KeyTitle}, {"type", KeyType}},
+	'x' & 31: {{"xml:lang", KeyLang}},
 }
 
 // lookupKey finds an attribute by its name.
@@ -71,7 +71,7 @@ func lookupKey(n []byte) Key {
 	if len(n) < 2 || len(n) > 13 || !isLetter(n[0]) {
 		return keyNone
 	}
-	names := keyNames[n[0]|0x20-'a']
+	names := keyNames[n[0]&31]
 	for i := range names {
 		if k := &names[i]; len(k.name) == len(n) && equalFold(n, k.name) {
 			return k.key
