@@ -60,15 +60,15 @@ func add[I, O any](s *Server, api huma.API, o operation, handle func(ctx context
 			ctx = limited
 		}
 		out, err := handle(ctx, in)
-		if err = s.reported(ctx, o, err); err != nil {
+		if err = s.reportError(ctx, o, err); err != nil {
 			return nil, err
 		}
 		return out, nil
 	})
 }
 
-// reported returns the error of an action as a problem. One that no client has made is for the log.
-func (s *Server) reported(ctx context.Context, o operation, err error) error {
+// reportError returns the error of an action as a problem. One that no client has made is for the log.
+func (s *Server) reportError(ctx context.Context, o operation, err error) error {
 	err = problemOf(err, o.method)
 	if err == nil {
 		return nil

@@ -19,6 +19,8 @@ import (
 	"hce/dc/internal/frontier/refill"
 	"hce/dc/internal/frontier/slots"
 	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/errormask"
+	"hce/dc/internal/wire/schema"
 )
 
 // maxActive bounds the hosts of a batch that are active at once. Most of them wait for their gap
@@ -71,7 +73,7 @@ func (s *fetchStage) returnSlowHost(host string) {
 	}
 	s.flow.NotifyNews()
 	for _, it := range items {
-		s.saves <- it.UncrawledOutcome(0, wire.DateOf(s.env.Now()))
+		s.saves <- it.UncrawledOutcome(0, schema.DateOf(s.env.Now()))
 		s.flow.CountFetched(flowItem(it))
 	}
 }
@@ -85,13 +87,13 @@ func (s *fetchStage) addItems(work []*item.Item) {
 		}
 		it.Host = webHost(it.Target)
 		s.flow.CountQueued(flowItem(it))
-		if it.Noted&wire.ErrURLsSchema != 0 && looksTemplate(it.Row.URL) {
+		if it.Noted&errormask.URLsSchema != 0 && looksTemplate(it.Row.URL) {
 			s.refuseItem(it, 0)
 			continue
 		}
 		if it.Host == "" && !wire.HasData(it.SuppliedContent) {
 			it.Begun = true
-			s.refuseItem(it, wire.ErrBadURL)
+			s.refuseItem(it, errormask.BadURL)
 			continue
 		}
 		s.queueItem(it.Host, it)
@@ -99,8 +101,8 @@ func (s *fetchStage) addItems(work []*item.Item) {
 }
 
 // refuseItem ends an item that cannot be fetched.
-func (s *fetchStage) refuseItem(it *item.Item, bits wire.ErrorMask) {
-	s.saves <- it.FailedOutcome(bits, 0, wire.DateOf(s.env.Now()))
+func (s *fetchStage) refuseItem(it *item.Item, bits errormask.Mask) {
+	s.saves <- it.FailedOutcome(bits, 0, schema.DateOf(s.env.Now()))
 	s.flow.CountFetched(flowItem(it))
 }
 
@@ -152,7 +154,7 @@ func webHost(target string) string {
 // fetchItem fetches one item: robots.txt, gate, request (docs/spec/steps.md 1 #8 to #13).
 func (s *fetchStage) fetchItem(ctx context.Context, it *item.Item) {
 	if s.isGone(it.SiteID) || s.env.IsOver(ctx) {
-		s.saves <- it.UncrawledOutcome(0, wire.DateOf(s.env.Now()))
+		s.saves <- it.UncrawledOutcome(0, schema.DateOf(s.env.Now()))
 		return
 	}
 	v := s.env.NewVisit(it)
@@ -181,7 +183,7 @@ func (s *fetchStage) fetchItem(ctx context.Context, it *item.Item) {
 			s.env.LogOf(it).Info("put off", "site", it.SiteID, "url", it.Row.URL, "reason", "too many large pages request their links at the same time")
 			it.Begun = false
 			it.ReleaseMemory()
-			s.saves <- it.UncrawledOutcome(0, wire.DateOf(s.env.Now()))
+			s.saves <- it.UncrawledOutcome(0, schema.DateOf(s.env.Now()))
 			return
 		}
 		s.saves <- s.reader.ReadOutcome(ctx, reader.Page{Item: it, Answer: a})
@@ -206,7 +208,7 @@ func (s *fetchStage) retryOutcome(ctx context.Context, v *visit.Visit, err error
 
 // unfetchedOutcome returns the outcome of an item whose request failed with err.
 func (s *fetchStage) unfetchedOutcome(ctx context.Context, it *item.Item, err error) *item.Outcome {
-	now := wire.DateOf(s.env.Now())
+	now := schema.DateOf(s.env.Now())
 	if visit.CutOff(ctx, err) {
 		it.Begun = false
 		out := it.UncrawledOutcome(0, now)
@@ -250,7 +252,7 @@ func (s *fetchStage) unfetchedOutcome(ctx context.Context, it *item.Item, err er
 }
 
 // recordFailed tells why a request of an item failed or was put off.
-func (s *fetchStage) recordFailed(it *item.Item, message string, bits wire.ErrorMask, err error) {
+func (s *fetchStage) recordFailed(it *item.Item, message string, bits errormask.Mask, err error) {
 	s.env.LogOf(it).Info(message, "site", it.SiteID, "url", it.Row.URL, "errors", bits.Names(), "error", err)
 	if s.failed != nil {
 		s.failed(it.SiteID, err)

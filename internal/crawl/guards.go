@@ -4,7 +4,7 @@ import (
 	"context"
 
 	"hce/dc/internal/crawl/item"
-	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/errormask"
 )
 
 // passGuards hands back the items that have a guard that cannot be read, and returns the others. If the
@@ -14,11 +14,11 @@ func (r *planner) passGuards(ctx context.Context, site *item.SiteView, items []*
 	if broken := r.faultOf(site); broken != nil {
 		r.Log.Error("suspended site: a setting that limits its requests cannot be read; set it right, then make the site active", "site", site.ID, "error", broken)
 		if r.MayWrite() {
-			if err := r.data.Suspend(ctx, site.ID, wire.ErrInitialization, len(items)); err != nil && !item.IsSiteGone(err) {
+			if err := r.data.Suspend(ctx, site.ID, errormask.Initialization, len(items)); err != nil && !item.IsSiteGone(err) {
 				return nil, err
 			}
 		}
-		return nil, r.refuseItems(ctx, site, items, wire.ErrInitialization)
+		return nil, r.refuseItems(ctx, site, items, errormask.Initialization)
 	}
 	var pass, stopped []*item.Item
 	for _, it := range items {
@@ -30,7 +30,7 @@ func (r *planner) passGuards(ctx context.Context, site *item.SiteView, items []*
 		}
 	}
 	if len(stopped) > 0 {
-		return pass, r.refuseItems(ctx, site, stopped, wire.ErrInitialization)
+		return pass, r.refuseItems(ctx, site, stopped, errormask.Initialization)
 	}
 	return pass, nil
 }

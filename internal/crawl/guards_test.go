@@ -8,6 +8,7 @@ import (
 
 	"hce/dc/internal/crawl/settings"
 	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/errormask"
 )
 
 // A site with a guard that cannot be read gets no request. The log names site and property, and the site is
@@ -51,7 +52,7 @@ func (w *world) checkStopped(t *testing.T, s *server, site *wire.Site, it wire.B
 	if paths := s.paths(); len(paths) > 0 {
 		t.Errorf("requests %q", paths)
 	}
-	if site.State != wire.SiteSuspended || w.Suspended != wire.ErrInitialization {
+	if site.State != wire.SiteSuspended || w.Suspended != errormask.Initialization {
 		t.Errorf("state %d, bits %s", site.State, bitNames(w.Suspended))
 	}
 	if row := w.row(it); row.Status != wire.StatusNew || row.Crawled != 0 {

@@ -21,6 +21,8 @@ import (
 	"hce/dc/internal/frontier/slots"
 	"hce/dc/internal/task"
 	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/errormask"
+	"hce/dc/internal/wire/lenient"
 	"hce/dc/internal/wire/placement"
 )
 
@@ -33,7 +35,7 @@ type Data interface {
 	// SiteOf finds the site of a URL. It returns "0" if no site contains it.
 	SiteOf(ctx context.Context, url string) (string, error)
 	// Suspend suspends a site that exceeded a limit (docs/spec/steps.md 1 #5).
-	Suspend(ctx context.Context, id string, bits wire.ErrorMask, items int) error
+	Suspend(ctx context.Context, id string, bits errormask.Mask, items int) error
 
 	// Take selects rows for a batch and marks them as MarkCrawling does.
 	Take(ctx context.Context, selection []wire.URLFetchRequest, batch int64) ([]wire.URL, error)
@@ -148,7 +150,7 @@ func (j *Job) newRun(ctx context.Context, batch wire.Batch, log *slog.Logger) (*
 // stopGrace to end, fetched pages are stored, and the rest is handed back. The error is critical if the repository or the host gates fail; URL_RETURN
 // then frees the rows that were not stored.
 func (j *Job) Run(ctx context.Context, request json.RawMessage) (any, error) {
-	notes := &wire.Notes{}
+	notes := &lenient.Notes{}
 	batch, err := wire.ReadBatch(request, notes)
 	if err != nil {
 		return nil, err
@@ -251,7 +253,7 @@ func (r *batchRun) answerItems(work []*item.Item) []wire.BatchItem {
 	r.Batch.ErrorMask |= r.added.mask
 	for _, it := range work {
 		if it.HandedBack {
-			r.Batch.ErrorMask |= wire.ErrMaxExecutionTime
+			r.Batch.ErrorMask |= errormask.MaxExecutionTime
 			if r.Batch.RemoveUnprocessed {
 				continue
 			}
@@ -261,7 +263,7 @@ func (r *batchRun) answerItems(work []*item.Item) []wire.BatchItem {
 				if entries.brought[it.Key()] {
 					continue
 				}
-				it.Row.ErrorMask |= wire.ErrRSSEmpty
+				it.Row.ErrorMask |= errormask.RSSEmpty
 			}
 			r.Batch.ErrorMask |= it.Row.ErrorMask
 			if it.Empty && !r.RealTime() {
@@ -278,9 +280,9 @@ func (r *batchRun) answerItems(work []*item.Item) []wire.BatchItem {
 	}
 	r.cut = r.cut || entries.cut
 	if r.cut {
-		r.Batch.ErrorMask |= wire.ErrMaxItems
+		r.Batch.ErrorMask |= errormask.MaxItems
 		if n := len(left); n > 0 {
-			left[n-1].URL.ErrorMask |= wire.ErrMaxItems
+			left[n-1].URL.ErrorMask |= errormask.MaxItems
 		}
 	}
 	return left

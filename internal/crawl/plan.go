@@ -14,6 +14,8 @@ import (
 	"hce/dc/internal/crawl/visit"
 	"hce/dc/internal/web/filter"
 	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/errormask"
+	"hce/dc/internal/wire/schema"
 )
 
 // planner turns items of a batch into work: with their sites, settings and marked rows.
@@ -21,7 +23,7 @@ type planner struct {
 	*resultStore
 	sites  map[string]*wire.Site // of the items that are planned now; nil: unknown site
 	works  map[siteKey]*item.SiteView
-	noted  map[item.Key]wire.ErrorMask // error bits of items from before the first pass
+	noted  map[item.Key]errormask.Mask // error bits of items from before the first pass
 	marked map[item.Key]bool           // items whose rows are marked already
 }
 
@@ -31,7 +33,7 @@ func newPlanner(e *visit.Environment, data Data, scratch Scratch) *planner {
 		resultStore: &resultStore{Environment: e, data: data, scratch: scratch},
 		sites:       map[string]*wire.Site{},
 		works:       map[siteKey]*item.SiteView{},
-		noted:       map[item.Key]wire.ErrorMask{},
+		noted:       map[item.Key]errormask.Mask{},
 		marked:      map[item.Key]bool{},
 	}
 }
@@ -128,9 +130,9 @@ func (r *planner) readSite(ctx context.Context, id string) (*wire.Site, error) {
 func (r *planner) planItems(ctx context.Context, site *item.SiteView, now *wire.Site, items []*item.Item) error {
 	if !r.Batch.Allows(now) {
 		r.Log.Info("site is not active; skipped its items", "site", site.ID, "state", now.State)
-		return r.refuseItems(ctx, site, items, wire.ErrSiteState)
+		return r.refuseItems(ctx, site, items, errormask.SiteState)
 	}
-	if bits := now.OverLimits(wire.ErrSiteMaxErrors, wire.ErrSiteMaxResources); bits != 0 {
+	if bits := now.OverLimits(errormask.SiteMaxErrors, errormask.SiteMaxResources); bits != 0 {
 		r.Log.Warn("suspended site: it exceeded a limit", "site", site.ID, "errors", bits.Names())
 		if r.MayWrite() {
 			if err := r.data.Suspend(ctx, site.ID, bits, len(items)); err != nil && !item.IsSiteGone(err) {
@@ -185,7 +187,7 @@ func (r *planner) findParents(ctx context.Context, site string, items []*item.It
 func (r *planner) dropUnknownSite(id string, items []*item.Item) {
 	for _, it := range items {
 		it.Empty = true
-		it.Row.ErrorMask = wire.ErrSynchronize
+		it.Row.ErrorMask = errormask.Synchronize
 	}
 	r.Log.Warn("unknown site; dropped its items", "site", id, "items", len(items))
 }
@@ -200,7 +202,7 @@ func (r *planner) settingsOf(site *item.SiteView, it *item.Item) *settings.Setti
 	set, problems := settings.Read(&site.Site, it.Properties, r.Config)
 	for _, p := range problems {
 		r.Log.Warn("left out invalid property", "site", site.ID, "error", p)
-		set.Bits |= wire.ErrInitialization
+		set.Bits |= errormask.Initialization
 	}
 	site.Settings[key] = set
 	return set
@@ -208,11 +210,11 @@ func (r *planner) settingsOf(site *item.SiteView, it *item.Item) *settings.Setti
 
 // refuseItems hands all items of a site back. They are selected again when the site is active
 // again.
-func (r *planner) refuseItems(ctx context.Context, site *item.SiteView, items []*item.Item, bits wire.ErrorMask) error {
+func (r *planner) refuseItems(ctx context.Context, site *item.SiteView, items []*item.Item, bits errormask.Mask) error {
 	if err := r.markCrawling(ctx, site.ID, items); err != nil {
 		return err
 	}
-	now := wire.DateOf(r.Now())
+	now := schema.DateOf(r.Now())
 	results := make([]wire.Fetched, 0, len(items))
 	for _, it := range items {
 		if !it.Todo {
@@ -265,7 +267,7 @@ func (r *planner) markCrawling(ctx context.Context, id string, items []*item.Ite
 			// Unchanged (docs/spec/crawling.md 2.1 step 1).
 		case !ok:
 			it.Empty = true
-			it.Row.ErrorMask = wire.ErrSynchronize
+			it.Row.ErrorMask = errormask.Synchronize
 		case mark.Done || mark.Busy:
 			it.Row = mark.Row // finished, or owned by another batch
 		default:

@@ -10,6 +10,7 @@ import (
 	"hce/dc/internal/crawl/item"
 	"hce/dc/internal/frontier/refill"
 	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/errormask"
 )
 
 // A batch with a selection takes its rows by itself: a batch without items its first ones, and more while it fetches. When
@@ -139,11 +140,11 @@ func (r *batchRun) countStored(chunk []*item.Outcome) {
 // errorSet joins the errors of items. Goroutines may share it.
 type errorSet struct {
 	mu   sync.Mutex
-	mask wire.ErrorMask
+	mask errormask.Mask
 }
 
 // addErrors joins errors of an item.
-func (s *errorSet) addErrors(bits wire.ErrorMask) {
+func (s *errorSet) addErrors(bits errormask.Mask) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.mask |= bits

@@ -17,6 +17,7 @@ import (
 	"hce/dc/internal/crawl/statefile"
 	"hce/dc/internal/web/urlschema"
 	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/errormask"
 	"hce/dc/internal/wire/property"
 )
 
@@ -73,7 +74,7 @@ func (r *planner) applySchema(ctx context.Context, site *wire.Site, bi wire.Batc
 	}
 	view := *site
 	bi.Site.Apply(&view)
-	if !r.Batch.Allows(&view) || view.OverLimits(wire.ErrSiteMaxErrors, wire.ErrSiteMaxResources) != 0 {
+	if !r.Batch.Allows(&view) || view.OverLimits(errormask.SiteMaxErrors, errormask.SiteMaxResources) != 0 {
 		return nil, nil
 	}
 	key := schemaKey{site.ID, property.Of(&view, bi.Properties).Text("URLS_SCHEMA")}
@@ -102,7 +103,7 @@ func (r *planner) applySchema(ctx context.Context, site *wire.Site, bi wire.Batc
 		log.Warn("URLS_SCHEMA generates no URLs: cannot store its used values", "error", err)
 	}
 	if err != nil || loaded.err != nil {
-		r.noted[item.Key{Site: bi.SiteID, URL: bi.URLID}] |= wire.ErrURLsSchema
+		r.noted[item.Key{Site: bi.SiteID, URL: bi.URLID}] |= errormask.URLsSchema
 	}
 	if len(urls) == 0 {
 		return nil, nil
@@ -112,7 +113,7 @@ func (r *planner) applySchema(ctx context.Context, site *wire.Site, bi wire.Batc
 	for i, text := range urls {
 		rows[i] = schemaRow(bi, text)
 		if loaded.err != nil {
-			r.noted[item.Key{Site: bi.SiteID, URL: rows[i].URLMd5}] |= wire.ErrURLsSchema
+			r.noted[item.Key{Site: bi.SiteID, URL: rows[i].URLMd5}] |= errormask.URLsSchema
 		}
 	}
 	if r.MayWrite() {

@@ -6,6 +6,7 @@ import (
 	"hce/dc/internal/crawl/item"
 	"hce/dc/internal/frontier/refill"
 	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/errormask"
 )
 
 // The errors of rows that a batch selected during its fetch are those of the batch. Its other items are part of the
@@ -18,11 +19,11 @@ func TestErrorsOfSelectedRows(t *testing.T) {
 		return &item.Outcome{Item: it}
 	}
 	r.countStored([]*item.Outcome{
-		newOutcome(&item.Item{Refilled: true, HandedBack: true, Row: wire.URL{ErrorMask: wire.ErrHTTP}}),
-		newOutcome(&item.Item{Refilled: true, Row: wire.URL{ErrorMask: wire.ErrRobots}}),
-		newOutcome(&item.Item{Row: wire.URL{ErrorMask: wire.ErrTimeout}}),
+		newOutcome(&item.Item{Refilled: true, HandedBack: true, Row: wire.URL{ErrorMask: errormask.HTTP}}),
+		newOutcome(&item.Item{Refilled: true, Row: wire.URL{ErrorMask: errormask.Robots}}),
+		newOutcome(&item.Item{Row: wire.URL{ErrorMask: errormask.Timeout}}),
 	})
-	if want := wire.ErrMaxExecutionTime | wire.ErrRobots; r.added.mask != want {
+	if want := errormask.MaxExecutionTime | errormask.Robots; r.added.mask != want {
 		t.Errorf("errors %v, want %v", r.added.mask.Names(), want.Names())
 	}
 }

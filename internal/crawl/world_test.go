@@ -24,6 +24,7 @@ import (
 	"hce/dc/internal/crawl/visit"
 	"hce/dc/internal/storage/storagetest"
 	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/errormask"
 )
 
 // batchID is the batch of all tests.
@@ -244,7 +245,7 @@ func left(b wire.Batch) []string {
 	return list
 }
 
-func bitNames(m wire.ErrorMask) string { return strings.Join(m.Names(), " ") }
+func bitNames(m errormask.Mask) string { return strings.Join(m.Names(), " ") }
 
 // recorder records the last delay of each host.
 type recorder struct {

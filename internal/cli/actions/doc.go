@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"hce/dc/internal/cli/service"
-	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/schema"
 )
 
 // Actions acts on the sites of a service. Goroutines may share it.
@@ -62,7 +62,7 @@ func isPartial(err error) bool {
 }
 
 // timeOf returns a date of a row, nil without one.
-func timeOf(d wire.Date) *time.Time {
+func timeOf(d schema.Date) *time.Time {
 	if t, ok := d.Time(); ok {
 		return &t
 	}

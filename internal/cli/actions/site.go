@@ -13,6 +13,7 @@ import (
 	"hce/dc/internal/cli/target"
 	"hce/dc/internal/wire"
 	"hce/dc/internal/wire/prop"
+	"hce/dc/internal/wire/secret"
 )
 
 // Site is a site with its counters.
@@ -99,8 +100,8 @@ func settingsOf(s wire.Site) *Settings {
 
 // shownValue is the value of a property as people write it: a text without its quotes, stars for a secret.
 func shownValue(name, stored string) string {
-	if stored != "" && wire.IsSecretProperty(name) {
-		return wire.HiddenValue
+	if stored != "" && secret.IsProperty(name) {
+		return secret.Hidden
 	}
 	if text, err := prop.Text(json.RawMessage(stored)); err == nil {
 		return text

@@ -9,6 +9,7 @@ import (
 	"hce/dc/internal/cli/pages"
 	"hce/dc/internal/web/revalidate"
 	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/urlkey"
 )
 
 // Statuses are the names of the statuses of URLs, each with its condition on rows.
@@ -57,7 +58,7 @@ func (u URLs) condition() (string, error) {
 		if err != nil {
 			return "", err
 		}
-		parts = append(parts, "`URLMd5`='"+wire.KeyOfURL(url)+"'")
+		parts = append(parts, "`URLMd5`='"+urlkey.Of(url)+"'")
 	}
 	return strings.Join(parts, " AND "), nil
 }
@@ -110,7 +111,7 @@ func (a *Actions) unknownURLs(ctx context.Context, id string, urls []string) ([]
 	}
 	var fresh []string
 	for _, url := range urls {
-		if key := wire.KeyOfURL(url); !seen[key] {
+		if key := urlkey.Of(url); !seen[key] {
 			seen[key] = true
 			fresh = append(fresh, url)
 		}
@@ -219,5 +220,5 @@ func (a *Actions) Renew(ctx context.Context, id, where string, full bool) (n int
 // KeyOf returns the key of a URL as a person writes it.
 func KeyOf(typed string) (string, error) {
 	url, err := canonicalURL("url", typed)
-	return wire.KeyOfURL(url), err
+	return urlkey.Of(url), err
 }

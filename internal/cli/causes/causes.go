@@ -8,10 +8,11 @@ import (
 	"hce/dc/internal/cli/plaintext"
 	"hce/dc/internal/manual"
 	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/errormask"
 )
 
 // LeftOut are bits of URLs that did not fail: a rule or a limit left them out.
-const LeftOut = wire.ErrRobots | wire.ErrFiltersBreak | wire.ErrMaxURLsFromPage | wire.ErrUnsupportedType | wire.ErrRawNotStored | wire.ErrBadEncoding | wire.ErrMaxItems | wire.ErrSiteMaxResources
+const LeftOut = errormask.Robots | errormask.FiltersBreak | errormask.MaxURLsFromPage | errormask.UnsupportedType | errormask.RawNotStored | errormask.BadEncoding | errormask.MaxItems | errormask.SiteMaxResources
 
 // Count counts rows by their causes.
 func Count(rows []wire.URL) map[string]int64 {
@@ -26,8 +27,8 @@ func Count(rows []wire.URL) map[string]int64 {
 
 // Of returns the name of the bit that a URL is counted under: the first one of a failure, or the first one; ""
 // without a bit. HTTP_ERROR comes last: codes such as 403 have a bit of their own.
-func Of(mask wire.ErrorMask) string {
-	for _, m := range []wire.ErrorMask{mask &^ LeftOut &^ wire.ErrHTTP, mask &^ LeftOut, mask} {
+func Of(mask errormask.Mask) string {
+	for _, m := range []errormask.Mask{mask &^ LeftOut &^ errormask.HTTP, mask &^ LeftOut, mask} {
 		if names := m.Names(); len(names) > 0 {
 			return names[0]
 		}
@@ -65,7 +66,7 @@ func (t Hosts) Slowest() (host string, mean time.Duration) {
 
 // Meaning is the message of an error bit.
 func Meaning(name string) string {
-	for _, bit := range (^wire.ErrorMask(0)).Bits() {
+	for _, bit := range (^errormask.Mask(0)).Bits() {
 		if bit.Name == name {
 			return bit.Message
 		}

@@ -18,6 +18,7 @@ import (
 	"hce/dc/internal/cli/subcommand"
 	"hce/dc/internal/crawl/proxypool"
 	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/errormask"
 )
 
 const (
@@ -108,7 +109,7 @@ func (d *doctor) checkSettings(site wire.Site) (stopped bool) {
 }
 
 // processing has the error bits of pages that were fetched and could not be processed.
-const processing = wire.ErrScraper | wire.ErrHTMLParse | wire.ErrRawDecoding | wire.ErrRawMissing | wire.ErrMandatoryTemplate | wire.ErrTemplateSource | wire.ErrBatchItem | wire.ErrProcessorBudget
+const processing = errormask.Scraper | errormask.HTMLParse | errormask.RawDecoding | errormask.RawMissing | errormask.MandatoryTemplate | errormask.TemplateSource | errormask.BatchItem | errormask.ProcessorBudget
 
 // looked counts URLs of a site.
 type looked struct {
@@ -141,7 +142,7 @@ func (d *doctor) checkFailures(site wire.Site, n *node.Node) error {
 		name := l.mostFrequent(processing)
 		d.addFinding("sites", fault, fmt.Sprintf("%s: %s cannot be processed: %s: %s", siteText(site), plaintext.Count(l.processing, "page", "pages"), name, causes.Meaning(name)), d.failureRemedy(site, name))
 	case site.Contents == 0 && site.NewURLs == 0 && l.last.URL != "":
-		name := l.mostFrequent(^wire.ErrorMask(0))
+		name := l.mostFrequent(^errormask.Mask(0))
 		text := fmt.Sprintf("%s: all URLs failed (%d): %s: %s", siteText(site), l.rows, name, causes.Meaning(name))
 		if reason != "" {
 			text += "; the last request: " + reason
@@ -173,7 +174,7 @@ func (l *looked) addRow(u *wire.URL) {
 }
 
 // mostFrequent returns the most frequent error bit of a mask.
-func (l *looked) mostFrequent(mask wire.ErrorMask) (best string) {
+func (l *looked) mostFrequent(mask errormask.Mask) (best string) {
 	names := mask.Names()
 	for _, name := range slices.Sorted(maps.Keys(l.bits)) {
 		if slices.Contains(names, name) && (best == "" || l.bits[name] > l.bits[best]) {

@@ -10,8 +10,8 @@ import (
 	"hce/dc/internal/cli/pages"
 	"hce/dc/internal/cli/parquetfile"
 	"hce/dc/internal/web/dates"
-	"hce/dc/internal/wire"
 	"hce/dc/internal/wire/result"
+	"hce/dc/internal/wire/schema"
 )
 
 // field is a column of jsonl, csv and parquet.
@@ -164,7 +164,7 @@ func (o objects) asTexts() []string {
 }
 
 // rowTime returns the moment of a date of the row, nil without one.
-func rowTime(d wire.Date) any {
+func rowTime(d schema.Date) any {
 	if at, ok := d.Time(); ok {
 		return dates.InstantOf(at)
 	}

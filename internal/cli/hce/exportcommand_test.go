@@ -15,6 +15,8 @@ import (
 	"hce/dc/internal/cli/storestest"
 	"hce/dc/internal/cli/subcommand"
 	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/errormask"
+	"hce/dc/internal/wire/urlkey"
 )
 
 // TestExportOptions: every option of hce export does what it says with every format, or is refused with
@@ -25,9 +27,9 @@ func TestExportOptions(t *testing.T) {
 	for _, name := range []string{"good", "noindex", "gone"} {
 		stores.AddPage(site, "https://example.org/"+name, "Title", "text")
 	}
-	stores.AddURL(site, "https://example.org/failed", map[string]any{"status": wire.StatusCrawled, "crawled": 1, "httpCode": 503, "errorMask": int64(wire.ErrHTTP)})
-	for name, change := range map[string]map[string]any{"noindex": {"robotsMask": wire.RobotsNoIndex}, "gone": {"httpCode": 404, "errorMask": int64(wire.ErrHTTP), "state": wire.URLError}} {
-		change["siteId"], change["urlMd5"] = site, wire.KeyOfURL("https://example.org/"+name)
+	stores.AddURL(site, "https://example.org/failed", map[string]any{"status": wire.StatusCrawled, "crawled": 1, "httpCode": 503, "errorMask": int64(errormask.HTTP)})
+	for name, change := range map[string]map[string]any{"noindex": {"robotsMask": wire.RobotsNoIndex}, "gone": {"httpCode": 404, "errorMask": int64(errormask.HTTP), "state": wire.URLError}} {
+		change["siteId"], change["urlMd5"] = site, urlkey.Of("https://example.org/"+name)
 		if err := stores.Ask(t.Context(), wire.URLUpdate, []any{change}, nil); err != nil {
 			t.Fatal(err)
 		}

@@ -8,6 +8,7 @@ import (
 	"hce/dc/internal/cli/causes"
 	"hce/dc/internal/cli/follow"
 	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/errormask"
 )
 
 // Progress over a minute of counters, as an owner of the clock sees it.
@@ -25,7 +26,7 @@ func TestProgress(t *testing.T) {
 		f.hosts.AddPage(row)
 	}
 	f.now.SlowHost, f.now.SlowTime = f.hosts.Slowest()
-	f.now.Causes = causes.Count([]wire.URL{{ErrorMask: wire.ErrHTTP}, {ErrorMask: wire.ErrHTTP | wire.ErrForbidden}, {ErrorMask: wire.ErrTimeout}})
+	f.now.Causes = causes.Count([]wire.URL{{ErrorMask: errormask.HTTP}, {ErrorMask: errormask.HTTP | errormask.Forbidden}, {ErrorMask: errormask.Timeout}})
 	want := "180 done, 120 pages, 240 waiting, 3.0/s, 60 errors (FETCH_FORBIDDEN 1, HTTP_ERROR 1, REQUEST_TIMEOUT 1), slowest slow.example 800ms, about 1m0s left"
 	if got := f.now.describeLine(); got != want {
 		t.Errorf("%s\nwant %s", got, want)

@@ -18,6 +18,7 @@ import (
 	"hce/dc/internal/cli/target"
 	"hce/dc/internal/files"
 	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/secret"
 )
 
 func siteCommand(p subcommand.Program) *command.Command {
@@ -74,8 +75,8 @@ func siteShowCommand(p subcommand.Program) *command.Command {
 			return err
 		}
 		for i, p := range site.Properties {
-			if p.Value != "" && wire.IsSecretProperty(p.Name) {
-				site.Properties[i].Value = wire.HiddenValue
+			if p.Value != "" && secret.IsProperty(p.Name) {
+				site.Properties[i].Value = secret.Hidden
 			}
 		}
 		if s.JSON {

@@ -16,6 +16,7 @@ import (
 	"hce/dc/internal/files"
 	"hce/dc/internal/manual"
 	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/errormask"
 )
 
 // summary is the end of hce crawl: the line done of --json.
@@ -55,7 +56,7 @@ type summary struct {
 }
 
 // siteBits are error bits that a site has itself, not from its URLs.
-const siteBits = wire.ErrMaxItems | wire.ErrSiteMaxErrors | wire.ErrSiteMaxResources | wire.ErrProcessorMaxErrors | wire.ErrProcessorMaxResources | wire.ErrInitialization
+const siteBits = errormask.MaxItems | errormask.SiteMaxErrors | errormask.SiteMaxResources | errormask.ProcessorMaxErrors | errormask.ProcessorMaxResources | errormask.Initialization
 
 // summarizeCrawl counts what the crawl has stored.
 func (c *crawl) summarizeCrawl() (summary, error) {
@@ -113,7 +114,7 @@ func (r *summary) countURL(p *pages.Page, run *outcomes) {
 		r.Failed++
 	case isSkipped:
 		r.LeftOut++
-		if u.ErrorMask&wire.ErrRobots != 0 {
+		if u.ErrorMask&errormask.Robots != 0 {
 			r.Forbidden++
 		}
 	case isUnchanged:
@@ -154,7 +155,7 @@ func isResource(u *wire.URL) bool {
 // text.
 func isMedia(u *wire.URL) bool {
 	family, _, _ := strings.Cut(u.ContentType, "/")
-	return u.ErrorMask == wire.ErrUnsupportedType && u.Processed > 0 && slices.Contains([]string{"image", "audio", "video", "font"}, family)
+	return u.ErrorMask == errormask.UnsupportedType && u.Processed > 0 && slices.Contains([]string{"image", "audio", "video", "font"}, family)
 }
 
 // hasFailures reports whether the exit status is 1.

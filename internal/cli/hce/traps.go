@@ -13,6 +13,7 @@ import (
 	"hce/dc/internal/web/content"
 	"hce/dc/internal/web/trap"
 	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/urlkey"
 )
 
 const (
@@ -161,7 +162,7 @@ func (s *trapSearch) reportTrap(f trap.Finding) (trapped, error) {
 			one.Example = u.URL
 		}
 		if len(bare) < 50 && f.Neutral && (content.IsHTML(u.ContentType) || u.Status == wire.StatusNew) {
-			bare = append(bare, "'"+wire.KeyOfURL(f.Without(u.URL))+"'")
+			bare = append(bare, "'"+urlkey.Of(f.Without(u.URL))+"'")
 		}
 	}
 	one.Options = []string{"--exclude", "re:" + f.Rule}

@@ -12,6 +12,7 @@ import (
 	"hce/dc/internal/cli/subcommand"
 	"hce/dc/internal/files"
 	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/cluster"
 )
 
 // overview is the answer of hce status.
@@ -89,7 +90,7 @@ func printOverview(s *subcommand.Session, v overview) {
 
 // ClusterNodes returns the nodes of the cluster whose head the service is, none for one machine. why says why
 // they are unknown.
-func ClusterNodes(s *subcommand.Session) (list []wire.ClusterNode, why string) {
+func ClusterNodes(s *subcommand.Session) (list []cluster.Node, why string) {
 	admin := adminPort{s: s}
 	defer admin.closeSource()
 	if err := admin.findConfig(""); err != nil {

@@ -10,6 +10,7 @@ import (
 	"hce/dc/internal/cli/storestest"
 	"hce/dc/internal/cli/subcommand"
 	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/errormask"
 )
 
 // requestsPerSample is what hce top promises for one interval.
@@ -24,7 +25,7 @@ func TestSitesSource(t *testing.T) {
 		root := fmt.Sprintf("https://h%d.example/", i)
 		site := stores.NewSite(root)
 		stores.AddPage(site, root+"a", "A title", "a text")
-		stores.AddFailed(site, root+"gone", 404, wire.ErrHTTP)
+		stores.AddFailed(site, root+"gone", 404, errormask.HTTP)
 	}
 	s := &subcommand.Session{Ctx: t.Context(), Service: stores, Out: io.Discard, Talk: io.Discard}
 	source, err := newSitesSource(s, "")

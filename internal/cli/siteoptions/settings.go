@@ -13,6 +13,7 @@ import (
 	"hce/dc/internal/cli/strict"
 	"hce/dc/internal/cli/target"
 	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/schema"
 )
 
 // Settings are the options that describe a site, as typed.
@@ -115,8 +116,8 @@ func setField(object map[string]any, pair string) error {
 		return fmt.Errorf("--set %s", problem)
 	}
 	object[name] = value
-	if column.Kind == wire.KindInt || column.Kind == wire.KindFloat {
-		if _, err := strconv.ParseFloat(value, 64); err != nil || column.Kind == wire.KindInt && strings.ContainsAny(value, ".eExXpP") {
+	if column.Kind == schema.KindInt || column.Kind == schema.KindFloat {
+		if _, err := strconv.ParseFloat(value, 64); err != nil || column.Kind == schema.KindInt && strings.ContainsAny(value, ".eExXpP") {
 			return fmt.Errorf("--set %s: %q is not a number", name, value)
 		}
 		object[name] = json.Number(value)

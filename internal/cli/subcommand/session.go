@@ -20,6 +20,7 @@ import (
 	"hce/dc/internal/cli/plaintext"
 	"hce/dc/internal/cli/service"
 	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/secret"
 )
 
 const dialLimit = 3 * time.Second
@@ -183,7 +184,7 @@ type shown struct {
 
 func (s shown) Ask(ctx context.Context, op wire.Op, request, answer any) error {
 	if text, err := json.Marshal(request); err == nil {
-		fmt.Fprintf(s.talk, "[\"%s\",%s]\n", op, wire.ShownRequest(text))
+		fmt.Fprintf(s.talk, "[\"%s\",%s]\n", op, secret.ShowRequest(text))
 	}
 	return s.Service.Ask(ctx, op, request, answer)
 }

@@ -11,6 +11,7 @@ import (
 	"hce/dc/internal/cli/subcommand"
 	"hce/dc/internal/files"
 	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/secret"
 )
 
 // version is a line of hce url history, as it is printed with --json.
@@ -103,6 +104,6 @@ func printVersion(s *subcommand.Session, typed string, o pageOptions) error {
 	if v.Headers == nil {
 		return command.Refuse("--version %d of %s has no stored headers; the property STORE_HTTP_HEADERS of the site stores them", n, row.URL)
 	}
-	_, err = fmt.Fprintln(s.Out, strings.TrimSpace(wire.ShownAnswerHead(string(v.Headers))))
+	_, err = fmt.Fprintln(s.Out, strings.TrimSpace(secret.ShowAnswerHead(string(v.Headers))))
 	return err
 }

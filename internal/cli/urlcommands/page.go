@@ -9,7 +9,7 @@ import (
 	"hce/dc/internal/cli/pages"
 	"hce/dc/internal/cli/plaintext"
 	"hce/dc/internal/cli/subcommand"
-	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/secret"
 )
 
 // pageOptions choose what hce page prints.
@@ -92,7 +92,7 @@ func printPage(s *subcommand.Session, p *pages.Page, o pageOptions) error {
 		_, err := s.Out.Write(p.Raw)
 		return err
 	case o.headers:
-		_, err := fmt.Fprintln(s.Out, strings.TrimSpace(wire.ShownAnswerHead(string(p.Headers))))
+		_, err := fmt.Fprintln(s.Out, strings.TrimSpace(secret.ShowAnswerHead(string(p.Headers))))
 		return err
 	case o.text:
 		_, err := fmt.Fprintln(s.Out, p.Text("content_encoded"))

@@ -16,6 +16,8 @@ import (
 	"hce/dc/internal/cli/referrers"
 	"hce/dc/internal/cli/subcommand"
 	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/errormask"
+	"hce/dc/internal/wire/urlkey"
 )
 
 // referrersOf returns the links to URLs by their keys, from all stored pages of the site.
@@ -25,7 +27,7 @@ func referrersOf(s *subcommand.Session, site string, urls []wire.URL) (map[strin
 		found[u.URLMd5] = []referrers.Referrer{}
 	}
 	err := referrers.Read(s.Ctx, pages.Reader{Service: s.Service, Site: site, Damaged: s.SayDamaged}, func(to string, from referrers.Referrer) error {
-		key := wire.KeyOfURL(to)
+		key := urlkey.Of(to)
 		if list, wanted := found[key]; wanted {
 			found[key] = append(list, from)
 		}
@@ -72,7 +74,7 @@ func outsideLs(s *subcommand.Session, ls urlLs, site string, limit int64) error 
 	at := map[string]int{} // by key
 	var list []outsideLink
 	err := referrers.Read(s.Ctx, pages.Reader{Service: s.Service, Site: site, Damaged: s.SayDamaged}, func(to string, from referrers.Referrer) error {
-		key := wire.KeyOfURL(to)
+		key := urlkey.Of(to)
 		i, known := at[key]
 		if !known {
 			at[key] = len(list)
@@ -118,7 +120,7 @@ func isNearer(a, b *wire.URL) bool {
 func unknownOf(s *subcommand.Session, site string, list []outsideLink) (unknown []outsideLink, err error) {
 	keys := make([]string, len(list))
 	for i, l := range list {
-		keys[i] = "'" + wire.KeyOfURL(l.to) + "'"
+		keys[i] = "'" + urlkey.Of(l.to) + "'"
 	}
 	rows, err := pages.Rows(s.Ctx, s.Service, site, "`URLMd5` IN ("+strings.Join(keys, ",")+")", "", len(keys))
 	known := map[string]bool{}
@@ -126,7 +128,7 @@ func unknownOf(s *subcommand.Session, site string, list []outsideLink) (unknown 
 		known[row.URLMd5] = true
 	}
 	for _, l := range list {
-		if !known[wire.KeyOfURL(l.to)] {
+		if !known[urlkey.Of(l.to)] {
 			unknown = append(unknown, l)
 		}
 	}
@@ -149,7 +151,7 @@ func outsideLines(s *subcommand.Session, ls urlLs, site string, list []outsideLi
 		if ls.reasons && l.from.Row.RobotsMask&wire.RobotsNoFollow != 0 {
 			why[i] = append(why[i], "its page asks robots not to follow links (nofollow)")
 		}
-		if ls.reasons && l.from.Row.ErrorMask&wire.ErrMaxURLsFromPage != 0 {
+		if ls.reasons && l.from.Row.ErrorMask&errormask.MaxURLsFromPage != 0 {
 			why[i] = append(why[i], "its page has more links than a limit allows (MAX_URLS_FROM_PAGE)")
 		}
 		if s.JSON {

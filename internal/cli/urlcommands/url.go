@@ -19,6 +19,7 @@ import (
 	"hce/dc/internal/config"
 	"hce/dc/internal/files"
 	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/errormask"
 )
 
 func URLCommand(p subcommand.Program) *command.Command {
@@ -97,7 +98,7 @@ func (ls urlLs) rowCondition() (string, error) {
 }
 
 // forbidden is the condition of URLs that robots.txt forbids.
-var forbidden = fmt.Sprintf("`ErrorMask` & %d <> 0", wire.ErrRobots)
+var forbidden = fmt.Sprintf("`ErrorMask` & %d <> 0", errormask.Robots)
 
 func listURLs(s *subcommand.Session, ls urlLs, typed string) error {
 	if ls.outside && (ls.status != "" || ls.failed || ls.forbidden || ls.referrers || ls.where != "") {

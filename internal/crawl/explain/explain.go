@@ -23,6 +23,8 @@ import (
 	"hce/dc/internal/web/filter"
 	"hce/dc/internal/wire"
 	"hce/dc/internal/wire/placement"
+	"hce/dc/internal/wire/schema"
+	"hce/dc/internal/wire/urlkey"
 )
 
 // Explanation is every decision that a URL would meet. Unknown parts are null.
@@ -62,23 +64,23 @@ type Site struct {
 
 // Row is the stored row of the URL.
 type Row struct {
-	Status     int64     `json:"status"`
-	State      int64     `json:"state"`
-	Type       int64     `json:"type"`
-	Depth      int64     `json:"depth"`
-	Root       bool      `json:"root"`
-	Crawled    int64     `json:"crawled"`
-	BatchID    int64     `json:"batchId"`
-	HTTPCode   int64     `json:"httpCode"`
-	ErrorNames []string  `json:"errorNames"`
-	Retries    int64     `json:"retries"`    // answers in a row that meant "later"
-	RetryDate  wire.Date `json:"retryDate"`  // not asked before
-	RetryCause string    `json:"retryCause"` // of the last of them
-	Robots     []string  `json:"robots"`     // what its page asks of robots: noindex, nofollow, noarchive
-	Until      wire.Date `json:"unavailableAfter"`
-	Canonical  string    `json:"canonical"` // URL that its page declares
-	TcDate     wire.Date `json:"tcDate"`
-	UDate      wire.Date `json:"uDate"`
+	Status     int64       `json:"status"`
+	State      int64       `json:"state"`
+	Type       int64       `json:"type"`
+	Depth      int64       `json:"depth"`
+	Root       bool        `json:"root"`
+	Crawled    int64       `json:"crawled"`
+	BatchID    int64       `json:"batchId"`
+	HTTPCode   int64       `json:"httpCode"`
+	ErrorNames []string    `json:"errorNames"`
+	Retries    int64       `json:"retries"`    // answers in a row that meant "later"
+	RetryDate  schema.Date `json:"retryDate"`  // not asked before
+	RetryCause string      `json:"retryCause"` // of the last of them
+	Robots     []string    `json:"robots"`     // what its page asks of robots: noindex, nofollow, noarchive
+	Until      schema.Date `json:"unavailableAfter"`
+	Canonical  string      `json:"canonical"` // URL that its page declares
+	TcDate     schema.Date `json:"tcDate"`
+	UDate      schema.Date `json:"uDate"`
 }
 
 // Filters is the verdict of the site's filters on the URL as a link.
@@ -171,7 +173,7 @@ func Answer(ctx context.Context, from Source, q Question) (*Explanation, error) 
 		e.Reasons = append(e.Reasons, "the URL has no canonical form; give an absolute one of http or https: "+err.Error())
 		return e, nil
 	}
-	e.Canonical, e.URLMd5 = text, wire.KeyOfURL(text)
+	e.Canonical, e.URLMd5 = text, urlkey.Of(text)
 	place, err := from.FindPlacement()
 	if err != nil {
 		return nil, err

@@ -12,7 +12,8 @@ import (
 	"hce/dc/internal/crawl/reader"
 	"hce/dc/internal/crawl/settings"
 	"hce/dc/internal/crawl/visit"
-	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/schema"
+	"hce/dc/internal/wire/secret"
 )
 
 // Request is the request that would be sent.
@@ -42,7 +43,7 @@ type Fetch struct {
 	ContentType string      `json:"contentType"`
 	Charset     string      `json:"charset"`
 	Robots      []string    `json:"robots"` // directives of the page, as of Row
-	Until       wire.Date   `json:"unavailableAfter"`
+	Until       schema.Date `json:"unavailableAfter"`
 	Canonical   string      `json:"canonical"`
 	Size        int64       `json:"size"`
 	TotalMs     int64       `json:"totalMs"`
@@ -110,7 +111,7 @@ func cookieOf(r fetch.Request) string {
 	var shown []string
 	for pair := range strings.SplitSeq(r.Jar.Cookies(u), ";") {
 		if name, _, _ := strings.Cut(strings.TrimSpace(pair), "="); name != "" {
-			shown = append(shown, name+"="+wire.HiddenValue)
+			shown = append(shown, name+"="+secret.Hidden)
 		}
 	}
 	return strings.Join(shown, "; ")
@@ -133,7 +134,7 @@ func answerWithoutSecrets(h http.Header) http.Header {
 	shown := h.Clone()
 	for name, values := range shown {
 		for i := range values {
-			values[i] = wire.ShownAnswerField(name, values[i])
+			values[i] = secret.ShowAnswerField(name, values[i])
 		}
 	}
 	return shown
@@ -143,8 +144,8 @@ func answerWithoutSecrets(h http.Header) http.Header {
 func withoutSecrets(h http.Header) http.Header {
 	shown := h.Clone()
 	for name := range shown {
-		if !wire.IsPublicField(name) {
-			shown.Set(name, wire.HiddenValue)
+		if !secret.IsPublicField(name) {
+			shown.Set(name, secret.Hidden)
 		}
 	}
 	return shown

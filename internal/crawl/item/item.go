@@ -1,6 +1,6 @@
 // Package item is a URL of a batch on its way through the stages, with its outcome.
 //
-//	out := it.FailedOutcome(wire.ErrTimeout, 0, now) // or UncrawledOutcome, or what the reader of pages makes
+//	out := it.FailedOutcome(errormask.Timeout, 0, now) // or UncrawledOutcome, or what the reader of pages makes
 //	out.SetRedirects(response)
 package item
 
@@ -12,6 +12,7 @@ import (
 	"hce/dc/internal/crawl/settings"
 	"hce/dc/internal/web/filter"
 	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/errormask"
 )
 
 // Item is one URL of the batch on its way through the stages. One stage at a time owns it.
@@ -38,7 +39,7 @@ type Item struct {
 	Empty      bool   // failed without content: not part of the answer
 	Base       string // base URL of its page
 
-	Noted wire.ErrorMask // error bits from before the request
+	Noted errormask.Mask // error bits from before the request
 
 	GaveUp Attempts // its last answer meant "later", and it is not asked again
 
@@ -59,9 +60,9 @@ func (it *Item) ReleaseMemory() {
 }
 
 // AddedErrors returns the errors that the item adds to those of its batch.
-func (it *Item) AddedErrors() wire.ErrorMask {
+func (it *Item) AddedErrors() errormask.Mask {
 	if it.HandedBack {
-		return wire.ErrMaxExecutionTime
+		return errormask.MaxExecutionTime
 	}
 	return it.Row.ErrorMask
 }

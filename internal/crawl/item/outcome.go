@@ -5,13 +5,15 @@ import (
 
 	"hce/dc/internal/frontier/retry"
 	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/errormask"
+	"hce/dc/internal/wire/schema"
 )
 
 // Outcome is the result that the save stage stores for one item.
 type Outcome struct {
 	Item     *Item
 	Result   wire.Fetched
-	Bits     wire.ErrorMask // found while the page was read
+	Bits     errormask.Mask // found while the page was read
 	Replaced bool           // REPLACE changed the content
 	waits    bool           // its row waits for its RetryDate
 	Holds    bool           // the first page of a chain: the row stays held until the batch ends
@@ -36,7 +38,7 @@ func (o *Outcome) ComputeMemory() {
 
 // FailedOutcome returns the outcome of an item without a page: Status Crawled, State Error and
 // the bits. Code 0 means 400 (docs/spec/crawling.md 2.4, docs/spec/DECISIONS.md 3.1, 6.5).
-func (it *Item) FailedOutcome(bits wire.ErrorMask, code int, now wire.Date) *Outcome {
+func (it *Item) FailedOutcome(bits errormask.Mask, code int, now schema.Date) *Outcome {
 	if code == 0 {
 		code = 400
 	}
@@ -49,7 +51,7 @@ func (it *Item) FailedOutcome(bits wire.ErrorMask, code int, now wire.Date) *Out
 	}
 	out := &Outcome{Item: it, Result: wire.Fetched{
 		URLMd5: it.URLID, Crawled: it.Begun, SiteBits: bits & siteBits,
-		Set: wire.Patch{
+		Set: schema.Patch{
 			"Status": int64(wire.StatusCrawled), "State": int64(wire.URLError), "ErrorMask": int64(it.Row.ErrorMask),
 			"HTTPCode": int64(code), "UDate": string(now), "TcDate": string(now),
 		},
@@ -88,17 +90,17 @@ func (o *Outcome) SetDuration(ms int64) {
 
 // siteBits are the error bits of a URL that its site gets too (docs/spec/crawling.md 2.3,
 // "+ site").
-const siteBits = wire.ErrRobots | wire.ErrMacroDeserialization | wire.ErrNoProxy | wire.ErrHTTP | wire.ErrMaxHTTPRedirects | wire.ErrEmpty | wire.ErrSize
+const siteBits = errormask.Robots | errormask.MacroDeserialization | errormask.NoProxy | errormask.HTTP | errormask.MaxHTTPRedirects | errormask.Empty | errormask.Size
 
 // UncrawledOutcome returns the outcome of an item that was not crawled: its row is as before and can be
 // selected again. bits appear in the answer only.
-func (it *Item) UncrawledOutcome(bits wire.ErrorMask, now wire.Date) *Outcome {
+func (it *Item) UncrawledOutcome(bits errormask.Mask, now schema.Date) *Outcome {
 	it.HandedBack = true
 	it.Row.Status, it.Row.State, it.Row.TcDate = wire.StatusNew, wire.URLEnabled, now
 	it.Row.ErrorMask = it.Before.ErrorMask | bits
 	return &Outcome{Item: it, Result: wire.Fetched{
 		URLMd5: it.URLID,
-		Set: wire.Patch{
+		Set: schema.Patch{
 			"Status": int64(wire.StatusNew), "State": int64(wire.URLEnabled), "ErrorMask": int64(it.Before.ErrorMask), "TcDate": string(now),
 		},
 	}}
@@ -114,7 +116,7 @@ type Attempts struct {
 func (o *Outcome) WaitUntil(g Attempts, at time.Time) {
 	u := &o.Item.Row
 	u.Retries, u.RetryCause = g.Times, string(g.Cause)
-	u.RetryDate = wire.DateOf(at.Add(time.Second - 1))
+	u.RetryDate = schema.DateOf(at.Add(time.Second - 1))
 	o.Result.Set["Retries"], o.Result.Set["RetryDate"], o.Result.Set["RetryCause"] = u.Retries, string(u.RetryDate), u.RetryCause
 	o.waits = true
 }
@@ -124,7 +126,7 @@ func (o *Outcome) WaitForHost(at time.Time) {
 	if at.IsZero() {
 		return
 	}
-	o.Result.HeldUntil = wire.DateOf(at)
+	o.Result.HeldUntil = schema.DateOf(at)
 	row := &o.Item.Before
 	g := Attempts{int64(o.Item.CountAttempts()), retry.Host}
 	if g.Times > 0 {

@@ -7,6 +7,8 @@ import (
 
 	"hce/dc/internal/crawl/item"
 	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/schema"
+	"hce/dc/internal/wire/urlkey"
 )
 
 // A chain is a page that continues in other pages (URL_CHAIN). Links that continue it become
@@ -35,7 +37,7 @@ func (c *collection) continueChain(target string) {
 	it := c.page.Item
 	first := it.FirstOfChain()
 	row := c.row
-	row.URL, row.URLMd5, row.Type = target, wire.KeyOfURL(target), wire.TypeChain
+	row.URL, row.URLMd5, row.Type = target, urlkey.Of(target), wire.TypeChain
 	if row.URLMd5 == first.URL {
 		return
 	}
@@ -131,8 +133,8 @@ func (r *Reader) ListChains(all []*item.Item, now time.Time) []wire.SiteFetched 
 	bySite := map[string][]wire.Fetched{}
 	r.chains.mu.Lock()
 	for first, c := range r.chains.begun {
-		date := string(wire.DateOf(now))
-		result := wire.Fetched{URLMd5: first.URL, At: c.at, Set: wire.Patch{"Status": int64(wire.StatusCrawled), "TcDate": date, "UDate": date}}
+		date := string(schema.DateOf(now))
+		result := wire.Fetched{URLMd5: first.URL, At: c.at, Set: schema.Patch{"Status": int64(wire.StatusCrawled), "TcDate": date, "UDate": date}}
 		if parts := r.chains.crawledParts(first, crawled); len(parts) > 0 {
 			result.Files = []wire.File{{Type: wire.ContentChain, Data: []byte(strings.Join(parts, "\n") + "\n")}}
 		}

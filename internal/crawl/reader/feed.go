@@ -12,6 +12,8 @@ import (
 	"hce/dc/internal/web/feed"
 	"hce/dc/internal/web/filter"
 	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/errormask"
+	"hce/dc/internal/wire/schema"
 )
 
 // gatherFeed creates rows for the entries of a feed, by the rules of links
@@ -26,16 +28,16 @@ func (r *Reader) gatherFeed(ctx context.Context, out *item.Outcome, p Page, text
 		if !p.Item.Row.Root() { // the page of an entry
 			return false, true
 		}
-		out.Bits |= wire.ErrRSSEmpty
+		out.Bits |= errormask.RSSEmpty
 		if content.IsHTML(kind) {
-			out.Bits |= wire.ErrUnsupportedType
+			out.Bits |= errormask.UnsupportedType
 		}
 		// A site of feeds follows no other links.
 		return true, true
 	}
 	p.Item.Feed = true
 	if len(parsed.Items) == 0 && content.IsHTML(content.Normal(visit.DeclaredType(p.Header))) {
-		out.Bits |= wire.ErrUnsupportedType
+		out.Bits |= errormask.UnsupportedType
 	}
 	if parsed.Cut {
 		r.cutLinks(out, p, "size of a feed", len(parsed.Items))
@@ -60,7 +62,7 @@ func (r *Reader) gatherFeed(ctx context.Context, out *item.Outcome, p Page, text
 	}
 	r.keepEntries(ctx, out, p, entries, now)
 	if len(out.Result.Links)+len(out.Result.Elsewhere) == 0 {
-		out.Bits |= wire.ErrRSSEmpty
+		out.Bits |= errormask.RSSEmpty
 	}
 	return true, p.Settings.Processor == settings.RSS
 }
@@ -71,7 +73,7 @@ func (r *Reader) passesDateFilter(ctx context.Context, p Page, e feed.Entry) boo
 	if e.Date.IsZero() {
 		return true
 	}
-	env := filter.Env{Now: r.Env.Now(), Depth: int(p.Row.Depth), SQL: r.rowCondition(ctx, p, string(wire.DateOf(e.Date)))}
+	env := filter.Env{Now: r.Env.Now(), Depth: int(p.Row.Depth), SQL: r.rowCondition(ctx, p, string(schema.DateOf(e.Date)))}
 	return p.View.FilterSet.AcceptSQL(filter.StageLinks, env)
 }
 
@@ -89,7 +91,7 @@ func (r *Reader) keepEntries(ctx context.Context, out *item.Outcome, p Page, ent
 		if !known {
 			continue
 		}
-		l.URL.PDate = wire.DateOf(e.Date)
+		l.URL.PDate = schema.DateOf(e.Date)
 		if p.Settings.Processor == settings.RSS {
 			l.URL.Type = wire.TypeSingle
 			if iterates && !there[l.URL.URLMd5] {
@@ -109,7 +111,7 @@ func (r *Reader) keepEntries(ctx context.Context, out *item.Outcome, p Page, ent
 			u.ContentType = "text/html" // type of the page of an entry
 		}
 		u.BatchID, u.RawContentMd5 = r.Env.Batch.ID, wire.Md5(document)
-		u.ContentDate, u.SettingsSum = wire.DateOf(now), p.Settings.Sum|wire.SumUnprocessed
+		u.ContentDate, u.SettingsSum = schema.DateOf(now), p.Settings.Sum|wire.SumUnprocessed
 		l.Files, l.At = []wire.File{{Type: wire.ContentRaw, Data: document}}, now
 		if r.Env.RealTime() {
 			p.Item.Extra = append(p.Item.Extra, p.Item.NextPassItem(*u))

@@ -7,16 +7,17 @@ import (
 	"hce/dc/internal/crawl/settings"
 	"hce/dc/internal/web/pdate"
 	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/schema"
 )
 
 // A recrawl must not take the time of an earlier fetch for the date of the feed entry.
 func TestFeedDate(t *testing.T) {
-	const feed, fetch = wire.Date("2026-01-05 10:00:00"), wire.Date("2026-01-06 11:00:00")
+	const feed, fetch = schema.Date("2026-01-05 10:00:00"), schema.Date("2026-01-06 11:00:00")
 	for _, tt := range []struct {
 		name  string
 		row   wire.URL
 		masks pdate.Masks
-		want  wire.Date
+		want  schema.Date
 	}{
 		{"a new row", wire.URL{PDate: feed}, pdate.Default, feed},
 		{"a new row, other sources", wire.URL{PDate: feed}, pdate.Masks{Sources: 4}, feed},

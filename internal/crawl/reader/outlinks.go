@@ -19,6 +19,9 @@ import (
 	"hce/dc/internal/web/links"
 	"hce/dc/internal/web/xpath"
 	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/errormask"
+	"hce/dc/internal/wire/schema"
+	"hce/dc/internal/wire/urlkey"
 	"hce/dc/robots"
 )
 
@@ -68,7 +71,7 @@ func (r *Reader) robotsDirectives(out *item.Outcome, p Page) robots.Directives {
 	u := &p.Item.Row
 	u.RobotsMask, u.UnavailableAfter = robotsMask(d), ""
 	if !d.UnavailableAfter.IsZero() {
-		u.UnavailableAfter = wire.DateOf(d.UnavailableAfter)
+		u.UnavailableAfter = schema.DateOf(d.UnavailableAfter)
 	}
 	switch {
 	case d.NoIndex:
@@ -125,7 +128,7 @@ func (p Page) canonicalOf() string {
 // and this page is one.
 func (p Page) isDuplicate() bool {
 	u := &p.Item.Row
-	return p.Settings.CanonicalOnly && u.Canonical != "" && wire.KeyOfURL(u.Canonical) != p.URLID && visit.SiteOf(u.Canonical) == visit.SiteOf(u.URL)
+	return p.Settings.CanonicalOnly && u.Canonical != "" && urlkey.Of(u.Canonical) != p.URLID && visit.SiteOf(u.Canonical) == visit.SiteOf(u.URL)
 }
 
 // collectsLinks reports whether links of an item's page are collected. A site with
@@ -182,7 +185,7 @@ func (r *Reader) collectOutlinks(ctx context.Context, out *item.Outcome, p Page,
 
 // cutLinks says that a limit left out links of a page.
 func (r *Reader) cutLinks(out *item.Outcome, p Page, limit string, most int) {
-	out.Bits |= wire.ErrMaxURLsFromPage
+	out.Bits |= errormask.MaxURLsFromPage
 	r.Env.Log.Warn("page has more links than a limit allows; left out the rest", "site", p.Item.SiteID, "url", p.Item.Row.URL, "limit", limit, "links", most)
 }
 
@@ -335,9 +338,9 @@ type collection struct {
 func (r *Reader) newCollection(out *item.Outcome, p Page, now time.Time) *collection {
 	c := &collection{
 		Reader: r, page: p, home: visit.SiteOf(p.Item.Base), now: now, filterEnv: filter.Env{Now: now, Depth: int(p.Row.Depth)},
-		row: p.newURLRow(now), met: map[string]bool{wire.NormalEscapes(p.Row.URL): true}, origins: map[string]*origin{}, out: out,
+		row: p.newURLRow(now), met: map[string]bool{urlkey.NormalEscapes(p.Row.URL): true}, origins: map[string]*origin{}, out: out,
 	}
-	wire.Apply(&c.row, wire.URLColumns, p.Settings.FieldsInit.Patch(&p.View.Site, &p.Item.Row), wire.DateOf(now))
+	schema.Apply(&c.row, wire.URLColumns, p.Settings.FieldsInit.Patch(&p.View.Site, &p.Item.Row), schema.DateOf(now))
 	c.limit = p.Row.MaxURLsFromPage
 	if c.limit <= 0 {
 		c.limit = p.View.MaxURLsFromPage
@@ -364,7 +367,7 @@ func (c *collection) checkCandidates(list []candidate) {
 	u := &c.page.Item.Row
 	if len(c.met) == 1 && len(list) > 1 { // the usual call with all links of a page
 		c.met = make(map[string]bool, 1+len(list))
-		c.met[wire.NormalEscapes(u.URL)] = true
+		c.met[urlkey.NormalEscapes(u.URL)] = true
 		c.taken = slices.Grow(c.taken, min(len(list), mostGrown))
 	}
 	var text [2 * md5.Size]byte
@@ -379,7 +382,7 @@ func (c *collection) checkCandidates(list []candidate) {
 		if err != nil {
 			continue
 		}
-		name := wire.NormalEscapes(target)
+		name := urlkey.NormalEscapes(target)
 		if c.met[name] {
 			continue
 		}
@@ -402,7 +405,7 @@ func (c *collection) checkCandidates(list []candidate) {
 		} else {
 			u.LinksE++
 		}
-		key := wire.SumOfURL(target)
+		key := urlkey.Sum(target)
 		if !c.seen.Has(c.page.SiteID, key) { // a link that was seen has passed
 			ok, forbidden := c.passesFilters(target, path, o)
 			if forbidden {
@@ -448,8 +451,8 @@ func (c *collection) addForbidden(target string) {
 		return
 	}
 	row := c.row
-	row.URL, row.URLMd5 = target, wire.KeyOfURL(target)
-	row.Status, row.State, row.ErrorMask, row.HTTPCode = wire.StatusCrawled, wire.URLError, wire.ErrRobots, http.StatusBadRequest
+	row.URL, row.URLMd5 = target, urlkey.Of(target)
+	row.Status, row.State, row.ErrorMask, row.HTTPCode = wire.StatusCrawled, wire.URLError, errormask.Robots, http.StatusBadRequest
 	c.forbidden = append(c.forbidden, wire.Link{URL: row})
 }
 
@@ -551,7 +554,7 @@ func (r *Reader) linkRules(it *item.Item, origin string) *robots.Rules {
 // site, depth and priority of the page (docs/spec/crawling.md 5.12, 7.1 #14).
 func (p Page) newURLRow(now time.Time) wire.URL {
 	u := wire.NewURL(p.SiteID, "")
-	date := wire.DateOf(now)
+	date := schema.DateOf(now)
 	u.Type, u.RequestDelay, u.HTTPTimeout = p.View.URLType, p.View.RequestDelay, p.View.HTTPTimeout
 	u.ProcessingDelay, u.MaxURLsFromPage = p.View.ProcessingDelay, p.View.MaxURLsFromPage
 	u.ParentMd5, u.Depth, u.Priority = p.URLID, p.Item.Row.Depth+1, p.Item.Row.Priority

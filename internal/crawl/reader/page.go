@@ -26,6 +26,8 @@ import (
 	"hce/dc/internal/web/revalidate"
 	"hce/dc/internal/web/tidy"
 	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/errormask"
+	"hce/dc/internal/wire/schema"
 )
 
 // Data is the repository as the reader of pages sees it.
@@ -71,7 +73,7 @@ func (r *Reader) ReadOutcome(requests context.Context, p Page) (out *item.Outcom
 	defer func() {
 		if reason := recover(); reason != nil {
 			r.Env.Log.Error("panic while reading a page", "site", p.SiteID, "url", p.Row.URL, "reason", reason, "stack", string(debug.Stack()))
-			out = p.Item.FailedOutcome(wire.ErrHTMLParse, 0, wire.DateOf(r.Env.Now()))
+			out = p.Item.FailedOutcome(errormask.HTMLParse, 0, schema.DateOf(r.Env.Now()))
 		}
 		if p.Item.CutOff {
 			out = r.unreadOutcome(p.Item, before)
@@ -91,7 +93,7 @@ func (r *Reader) ReadOutcome(requests context.Context, p Page) (out *item.Outcom
 	}
 	p.Row.CrawlingTime = p.Total.Milliseconds()
 	if p.Repaired {
-		p.Item.Noted |= wire.ErrFetchHTTP
+		p.Item.Noted |= errormask.FetchHTTP
 	}
 	if p.Unchanged {
 		return r.unchangedOutcome(ctx, p)
@@ -100,11 +102,11 @@ func (r *Reader) ReadOutcome(requests context.Context, p Page) (out *item.Outcom
 	switch {
 	case bits != 0:
 	case isUnrequested(p.Answer):
-		bits = wire.ErrFetchHTTP
+		bits = errormask.FetchHTTP
 	case len(p.Body) == 0 && (p.Code/100 != 3 || p.Code == http.StatusMultipleChoices):
-		bits = wire.ErrEmpty
+		bits = errormask.Empty
 	case !p.Settings.ContentTypes.Holds(kind) && !p.Item.IsSitemap():
-		bits = wire.ErrMIME
+		bits = errormask.MIME
 	}
 	if bits != 0 {
 		return r.refusedOutcome(p, bits)
@@ -121,7 +123,7 @@ func (r *Reader) unreadOutcome(it *item.Item, url wire.URL) *item.Outcome {
 	r.chains.leaveChain(it.FirstOfChain(), it.Key())
 	it.Row, it.Found, it.Extra = url, nil, nil
 	it.Begun, it.Feed, it.Empty = false, false, false
-	return it.UncrawledOutcome(0, wire.DateOf(r.Env.Now()))
+	return it.UncrawledOutcome(0, schema.DateOf(r.Env.Now()))
 }
 
 // dataFailed ends the batch with an error of the repository, and hands the item back.
@@ -149,8 +151,8 @@ func (p Page) mediaType() string {
 
 // refusedOutcome is the outcome of a response that is not accepted. It keeps headers and request, not
 // the body (docs/spec/steps.md 1 #15, #16).
-func (r *Reader) refusedOutcome(p Page, bits wire.ErrorMask) *item.Outcome {
-	out := p.Item.FailedOutcome(bits, p.Code, wire.DateOf(r.Env.Now()))
+func (r *Reader) refusedOutcome(p Page, bits errormask.Mask) *item.Outcome {
+	out := p.Item.FailedOutcome(bits, p.Code, schema.DateOf(r.Env.Now()))
 	out.Result.At = p.fileTime(r.Env.Now())
 	out.Result.Set["ContentType"], out.Result.Set["HTTPMethod"] = p.Row.ContentType, p.Row.HTTPMethod
 	out.SetDuration(p.Row.CrawlingTime)
@@ -171,7 +173,7 @@ func (p Page) fileTime(now time.Time) time.Time {
 // docs/spec/crawling.md 2.3 steps 24 to 40).
 func (r *Reader) acceptedOutcome(ctx context.Context, p Page, kind string) *item.Outcome {
 	now := r.Env.Now()
-	date := wire.DateOf(now)
+	date := schema.DateOf(now)
 	u := &p.Item.Row
 	bodyMd5 := wire.Md5(p.Body)
 	out := &item.Outcome{Item: p.Item, Result: wire.Fetched{
@@ -184,10 +186,10 @@ func (r *Reader) acceptedOutcome(ctx context.Context, p Page, kind string) *item
 	p.Item.TextMemory.Keep(int64(len(text)))
 	lastModified := content.LastModified(p.Code, p.Header, timeOf(p.Before.TcDate), now, r.Env.Config.FallbackAge)
 	if !p.Item.IsSitemap() && !r.passesContentFilters(ctx, p, text, lastModified) {
-		return r.refusedOutcome(p, wire.ErrFiltersBreak)
+		return r.refusedOutcome(p, errormask.FiltersBreak)
 	}
-	u.LastModified = wire.DateOf(lastModified)
-	u.PDate = wire.DateOf(content.PDate(p.Settings.Dates, content.Sources{
+	u.LastModified = schema.DateOf(lastModified)
+	u.PDate = schema.DateOf(content.PDate(p.Settings.Dates, content.Sources{
 		URL: u.URL, Feed: timeOf(p.feedDate()), Header: p.Header, Modified: lastModified,
 	}))
 	p.Item.Base = p.FinalURL
@@ -198,7 +200,7 @@ func (r *Reader) acceptedOutcome(ctx context.Context, p Page, kind string) *item
 	stored := r.gatherLinks(ctx, out, p, text, kind, now)
 	r.watchTraps(ctx, p, text, kind, bodyMd5)
 	if p.isDuplicate() {
-		stored, out.Bits = false, out.Bits|wire.ErrFiltersBreak
+		stored, out.Bits = false, out.Bits|errormask.FiltersBreak
 	}
 	if r.Env.RealTime() {
 		addAttributes(u, out.Result.Attributes, date)
@@ -208,7 +210,7 @@ func (r *Reader) acceptedOutcome(ctx context.Context, p Page, kind string) *item
 		r.addExchange(out, p)
 		u.ContentMask = max(u.ContentMask, 1) // a client may have selected contents
 	} else if stored {
-		out.Bits |= wire.ErrRawNotStored // MIME_TYPE_STORE_ON_DISK excludes the type
+		out.Bits |= errormask.RawNotStored // MIME_TYPE_STORE_ON_DISK excludes the type
 	}
 	r.setColumns(out, p, bits, bodyMd5, now)
 	if out.Holds {
@@ -232,8 +234,8 @@ func (p Page) reserveText(ctx context.Context, largest int64) {
 }
 
 // setColumns sets the columns of the row of an accepted page that was read from now on. bits are the damage of its text.
-func (r *Reader) setColumns(out *item.Outcome, p Page, bits wire.ErrorMask, bodyMd5 string, now time.Time) {
-	u, date := &p.Item.Row, wire.DateOf(now)
+func (r *Reader) setColumns(out *item.Outcome, p Page, bits errormask.Mask, bodyMd5 string, now time.Time) {
+	u, date := &p.Item.Row, schema.DateOf(now)
 	u.Status, u.State, u.HTTPCode, u.ErrorMask = wire.StatusCrawled, wire.URLEnabled, int64(p.Code), bits|out.Bits|p.Item.Noted
 	if status, given := p.Settings.Statuses[p.Code]; given {
 		u.Status = status
@@ -249,7 +251,7 @@ func (r *Reader) setColumns(out *item.Outcome, p Page, bits wire.ErrorMask, body
 		u.ContentDate = date
 	}
 	r.setChecksum(out, p)
-	out.Result.Set = wire.Patch{
+	out.Result.Set = schema.Patch{
 		"Status": u.Status, "State": u.State, "HTTPCode": u.HTTPCode, "HTTPMethod": u.HTTPMethod,
 		"ErrorMask": int64(u.ErrorMask), "ContentType": u.ContentType, "Charset": u.Charset,
 		"CrawlingTime": u.CrawlingTime, "TotalTime": u.TotalTime, "Size": u.Size, "RawContentMd5": u.RawContentMd5,
@@ -275,7 +277,7 @@ const SmallPage = 256 << 10
 // maxETag is the size of the column.
 const maxETag = 128
 
-func timeOf(d wire.Date) time.Time {
+func timeOf(d schema.Date) time.Time {
 	t, _ := d.Time()
 	return t
 }
@@ -283,13 +285,13 @@ func timeOf(d wire.Date) time.Time {
 // textBody returns a text body as UTF-8, with the site's replacements, and any other body
 // unchanged. The bits report damage, which is no failure. The row's Size is the size after the
 // replacements.
-func (r *Reader) textBody(ctx context.Context, out *item.Outcome, p Page, kind string) ([]byte, wire.ErrorMask) {
+func (r *Reader) textBody(ctx context.Context, out *item.Outcome, p Page, kind string) ([]byte, errormask.Mask) {
 	u := &p.Item.Row
 	u.Charset, u.Size = "", int64(len(p.Body))
 	if !content.IsText(kind) && !content.IsXML(kind) {
 		return p.Body, 0
 	}
-	var bits wire.ErrorMask
+	var bits errormask.Mask
 	text, name := p.Body, p.Charset
 	if !p.Rendered {
 		var err error
@@ -298,10 +300,10 @@ func (r *Reader) textBody(ctx context.Context, out *item.Outcome, p Page, kind s
 			declared = p.Kind + "; charset=" + p.Charset
 		}
 		if text, name, err = charset.Decode(p.Body, declared); err != nil {
-			bits |= wire.ErrBadEncoding
+			bits |= errormask.BadEncoding
 		}
 	} else if bytes.Contains(text, []byte("\uFFFD")) { // as charset.Decode finds it
-		bits |= wire.ErrBadEncoding
+		bits |= errormask.BadEncoding
 	}
 	u.Charset = clipTo(name, 32)
 	if p.Settings.Replace.Any() {
@@ -310,7 +312,7 @@ func (r *Reader) textBody(ctx context.Context, out *item.Outcome, p Page, kind s
 		})
 		if err != nil {
 			r.Env.Log.Warn("applied only valid parts of a property", "site", p.SiteID, "url", u.URL, "reason", "property REPLACE "+err.Error())
-			out.Result.SiteBits |= wire.ErrInitialization
+			out.Result.SiteBits |= errormask.Initialization
 		}
 		if replaced != string(text) {
 			text, out.Replaced = []byte(replaced), true
@@ -327,7 +329,7 @@ func (r *Reader) passesContentFilters(ctx context.Context, p Page, text []byte, 
 	if !filters.Has(filter.StageRaw) {
 		return true
 	}
-	changed := string(wire.DateOf(lastModified))
+	changed := string(schema.DateOf(lastModified))
 	env := filter.Env{Now: r.Env.Now(), Depth: int(p.Row.Depth), SQL: r.rowCondition(ctx, p, changed)}
 	return filters.AcceptSubject(filter.StageRaw, filter.RawContent, string(text), env) &&
 		filters.AcceptSubject(filter.StageRaw, filter.HeadersAll, string(headerText(p.Header, "")), env) &&
@@ -370,7 +372,7 @@ func (r *Reader) addContent(out *item.Outcome, p Page, text []byte, kind string)
 		repaired, err := tidy.Tidy(text)
 		if err != nil {
 			r.Env.Log.Info("cannot repair page", "site", p.SiteID, "url", p.Row.URL, "error", err)
-			out.Bits |= wire.ErrHTMLParse
+			out.Bits |= errormask.HTMLParse
 			return
 		}
 		out.Result.Files = append(out.Result.Files, wire.File{Type: wire.ContentTidy, Data: repaired})
@@ -380,7 +382,7 @@ func (r *Reader) addContent(out *item.Outcome, p Page, text []byte, kind string)
 // feedDate returns the date of the feed entry that led to the page: PDate of a row that was never
 // crawled. Later PDate may be the time of a fetch instead. It is kept if it differs from the
 // dates that the crawler and the processor use by default without a date of the page.
-func (p Page) feedDate() wire.Date {
+func (p Page) feedDate() schema.Date {
 	row := &p.Before
 	if row.Crawled == 0 || p.Settings.Dates == pdate.Default && row.PDate != row.LastModified && row.PDate != row.TcDate && row.PDate != row.UDate {
 		return row.PDate
@@ -416,16 +418,16 @@ func clipLine(s string) string {
 
 // codeBits returns the error bits of an answer with an HTTP code of 400 or more, 0 for others: the same
 // for a page in a browser (docs/spec/crawling.md 2.8).
-func codeBits(a *visit.Answer) wire.ErrorMask {
+func codeBits(a *visit.Answer) errormask.Mask {
 	switch code := a.Code; {
 	case code < 400:
 		return 0
 	case code == http.StatusUnauthorized || code == http.StatusProxyAuthRequired:
-		return wire.ErrHTTP | wire.ErrAuthorization
+		return errormask.HTTP | errormask.Authorization
 	case code == http.StatusForbidden:
-		return wire.ErrHTTP | wire.ErrForbidden
+		return errormask.HTTP | errormask.Forbidden
 	}
-	return wire.ErrHTTP
+	return errormask.HTTP
 }
 
 // isUnrequested reports whether an answer is a part of a page, or says that the page has not changed,
@@ -442,7 +444,7 @@ func isUnrequested(a *visit.Answer) bool {
 
 // addAttributes sets attributes in the URL of a real-time answer, because nothing is stored.
 // An empty value removes an attribute.
-func addAttributes(u *wire.URL, values map[string]string, now wire.Date) {
+func addAttributes(u *wire.URL, values map[string]string, now schema.Date) {
 	for _, name := range slices.Sorted(maps.Keys(values)) {
 		u.Attributes = slices.DeleteFunc(slices.Clone(u.Attributes), func(a wire.Attribute) bool { return a.Name == name })
 		if value := values[name]; value != "" {

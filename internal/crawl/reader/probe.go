@@ -14,6 +14,7 @@ import (
 	"hce/dc/internal/web/content"
 	"hce/dc/internal/web/linkrules"
 	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/urlkey"
 )
 
 // probeLinks requests links by HEAD, or as the redirect resolver says, if the site needs to
@@ -126,12 +127,12 @@ func (c *collection) askLink(ctx context.Context, l wire.Link) (resolved wire.Li
 
 // resolvedTo is ask for a link that redirects to final. A URL that the page has already is left out.
 func (c *collection) resolvedTo(l wire.Link, final string) (resolved wire.Link, kind string, ok bool, err error) {
-	if c.met[wire.NormalEscapes(final)] && final != l.URL.URL {
+	if c.met[urlkey.NormalEscapes(final)] && final != l.URL.URL {
 		return l, "", false, nil
 	}
-	c.met[wire.NormalEscapes(final)] = true
+	c.met[urlkey.NormalEscapes(final)] = true
 	found := l.URL.URLMd5
-	l.URL.URL, l.URL.URLMd5 = final, wire.KeyOfURL(final)
+	l.URL.URL, l.URL.URLMd5 = final, urlkey.Of(final)
 	if c.resolved == nil {
 		c.resolved = map[string]string{}
 	}

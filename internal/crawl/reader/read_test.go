@@ -17,6 +17,7 @@ import (
 	"hce/dc/internal/web/content"
 	"hce/dc/internal/web/filter"
 	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/errormask"
 )
 
 // newReader returns a batch without servers, for the page stage only.
@@ -48,7 +49,7 @@ func newReader(t testing.TB) (*Reader, *item.Item) {
 func TestPanicIsTheItemsOwn(t *testing.T) {
 	r, it := newReader(t)
 	out := r.ReadOutcome(t.Context(), Page{Item: it}) // without a response
-	if it.Row.ErrorMask != wire.ErrHTMLParse || it.Row.State != wire.URLError || !it.Empty || out.Result.URLMd5 != it.URLID || out.Result.Set["Status"] != int64(wire.StatusCrawled) {
+	if it.Row.ErrorMask != errormask.HTMLParse || it.Row.State != wire.URLError || !it.Empty || out.Result.URLMd5 != it.URLID || out.Result.Set["Status"] != int64(wire.StatusCrawled) {
 		t.Errorf("%v %+v", it.Row.ErrorMask.Names(), out.Result)
 	}
 }
@@ -76,11 +77,11 @@ func FuzzPage(f *testing.F) {
 		}
 		out := r.ReadOutcome(t.Context(), Page{Item: it, Answer: &visit.Answer{Response: resp}})
 		u := it.Row
-		if u.ErrorMask&wire.ErrHTMLParse != 0 {
+		if u.ErrorMask&errormask.HTMLParse != 0 {
 			t.Fatal("the page panicked")
 		}
 		if len(body) == 0 {
-			if u.ErrorMask != wire.ErrEmpty || !it.Empty {
+			if u.ErrorMask != errormask.Empty || !it.Empty {
 				t.Fatalf("no body: %v", u.ErrorMask.Names())
 			}
 			return

@@ -12,6 +12,9 @@ import (
 	"hce/dc/internal/crawl/visit"
 	"hce/dc/internal/web/feed"
 	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/errormask"
+	"hce/dc/internal/wire/schema"
+	"hce/dc/internal/wire/urlkey"
 	"hce/dc/sitemap"
 )
 
@@ -57,7 +60,7 @@ func (r *Reader) addSitemapRows(out *item.Outcome, p Page, urls []string, now ti
 	row := p.newURLRow(now)
 	row.Depth, row.ContentType = p.Item.Row.Depth, item.SitemapType
 	for _, target := range urls {
-		key := wire.SumOfURL(target)
+		key := urlkey.Sum(target)
 		row.URL, row.URLMd5 = target, hex.EncodeToString(key[:])
 		r.seen.Add(p.SiteID, key)
 		i, there := at[row.URLMd5]
@@ -68,7 +71,7 @@ func (r *Reader) addSitemapRows(out *item.Outcome, p Page, urls []string, now ti
 		}
 		l := &out.Result.Links[i]
 		l.URL.ContentType = item.SitemapType
-		update := wire.Patch{"ContentType": item.SitemapType}
+		update := schema.Patch{"ContentType": item.SitemapType}
 		maps.Copy(update, l.Update)
 		l.Update = update
 	}
@@ -93,7 +96,7 @@ func (r *Reader) gatherSitemap(out *item.Outcome, p Page, now time.Time) {
 		}
 	case err != nil:
 		r.Env.Log.Info("not a sitemap", "site", p.SiteID, "url", p.Row.URL)
-		out.Bits |= wire.ErrUnsupportedType
+		out.Bits |= errormask.UnsupportedType
 		return
 	}
 	if list.Cut {
@@ -118,7 +121,7 @@ func (r *Reader) gatherSitemap(out *item.Outcome, p Page, now time.Time) {
 		}
 		u := &c.taken[before].URL
 		if !e.LastMod.IsZero() {
-			u.LastModified = wire.DateOf(e.LastMod)
+			u.LastModified = schema.DateOf(e.LastMod)
 		}
 		if e.Priority >= 0 {
 			u.Priority += int64(math.Round(e.Priority * 100))

@@ -6,6 +6,8 @@ import (
 	"hce/dc/internal/crawl/item"
 	"hce/dc/internal/web/revalidate"
 	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/errormask"
+	"hce/dc/internal/wire/schema"
 )
 
 // unchangedOutcome is the outcome of a page that has not changed: no body, no links, and a crawl
@@ -50,12 +52,12 @@ func (r *Reader) fetchedAgain(p Page, keep bool) *item.Outcome {
 	u := &p.Item.Row
 	u.ContentType, u.TotalTime = p.Before.ContentType, u.CrawlingTime
 	u.MRate, u.MRateCounter = revalidate.Rate(p.Before.MRate, p.Before.MRateCounter, false)
-	u.TcDate, u.Crawled = wire.DateOf(r.Env.Now()), p.Before.Crawled+1
+	u.TcDate, u.Crawled = schema.DateOf(r.Env.Now()), p.Before.Crawled+1
 	u.UDate = u.TcDate
 	if keep {
 		u.UDate = p.Before.UDate // MarkCrawling set it to now
 	}
-	set := wire.Patch{
+	set := schema.Patch{
 		"Status": u.Status, "State": u.State, "HTTPCode": u.HTTPCode, "ErrorMask": int64(u.ErrorMask), "CrawlingTime": u.CrawlingTime,
 		"TotalTime": u.TotalTime, "MRate": u.MRate, "MRateCounter": u.MRateCounter, "TcDate": string(u.TcDate), "UDate": string(u.UDate),
 	}
@@ -68,7 +70,7 @@ func (r *Reader) fetchedAgain(p Page, keep bool) *item.Outcome {
 // the content has to be processed.
 func unchangedStatus(row *wire.URL) (status, state int64) {
 	switch {
-	case row.ErrorMask&wire.ErrUnsupportedType != 0:
+	case row.ErrorMask&errormask.UnsupportedType != 0:
 		return wire.StatusCrawled, wire.URLError
 	case row.Processed > 0 && (row.TagsCount > 0 || row.Resource()) && row.SettingsSum&wire.SumUnprocessed == 0 &&
 		row.ErrorMask&^revalidate.ContentErrors == 0 && wire.IsPageCode(row.HTTPCode):

@@ -15,6 +15,7 @@ import (
 	"hce/dc/internal/cli/strict"
 	"hce/dc/internal/crawl/settings"
 	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/errormask"
 	"hce/dc/internal/wire/property"
 )
 
@@ -214,7 +215,7 @@ func TestMalformedStopsOnlyItself(t *testing.T) {
 				t.Errorf("%s = %s: errors %v", name, value, errs)
 				continue
 			}
-			if got.Bits&^wire.ErrMacroDeserialization != 0 {
+			if got.Bits&^errormask.MacroDeserialization != 0 {
 				t.Errorf("%s = %s: bits %v", name, value, got.Bits.Names())
 			}
 			if (got.Broken != nil) != slices.Contains(settings.Guards, name) {

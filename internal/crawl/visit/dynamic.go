@@ -13,7 +13,7 @@ import (
 	"hce/dc/internal/crawl/browser"
 	"hce/dc/internal/crawl/budget"
 	"hce/dc/internal/crawl/fetch"
-	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/errormask"
 )
 
 // renderPage loads target in a browser. The part of a URL after ### is a script for that page
@@ -27,7 +27,7 @@ func (v *Visit) renderPage(ctx context.Context, target string) (*Answer, error) 
 	}
 	u, err := canonical.Net(r.URL)
 	if err != nil {
-		return nil, Refusal{Bits: wire.ErrBadURL, reason: err.Error()}
+		return nil, Refusal{Bits: errormask.BadURL, reason: err.Error()}
 	}
 	r.Cookie = plain.Jar.Cookies(u)
 	hops := &hops{Visit: v, size: r.MaxBytes}
@@ -68,12 +68,12 @@ func (v *Visit) browserRequest(target string) (r browser.Request, plain fetch.Re
 	}
 	limit, damping, err := browser.Limits(timeout)
 	if err != nil {
-		return r, plain, Refusal{Bits: wire.ErrFetcherInternal, reason: err.Error()}
+		return r, plain, Refusal{Bits: errormask.FetcherInternal, reason: err.Error()}
 	}
 	target, macro := browser.SplitURL(target)
 	if macro == nil {
 		if v.Settings.BadMacro {
-			return r, plain, Refusal{Bits: wire.ErrMacroDeserialization, reason: "cannot read property FETCHER_MACRO"}
+			return r, plain, Refusal{Bits: errormask.MacroDeserialization, reason: "cannot read property FETCHER_MACRO"}
 		}
 		macro = v.Settings.Macro
 	}

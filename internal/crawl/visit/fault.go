@@ -9,30 +9,30 @@ import (
 
 	"hce/dc/internal/crawl/browser"
 	"hce/dc/internal/crawl/fetch"
-	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/errormask"
 )
 
 // faults maps failures of requests to error bits (docs/spec/crawling.md 2.4,
 // docs/spec/DECISIONS.md 2).
-var faults = map[fetch.Kind]wire.ErrorMask{
-	fetch.BadURL:           wire.ErrBadURL,
-	fetch.Timeout:          wire.ErrTimeout,
-	fetch.Connect:          wire.ErrConnection,
-	fetch.Proxy:            wire.ErrConnection,
-	fetch.TooManyRedirects: wire.ErrMaxHTTPRedirects,
-	fetch.RedirectLoop:     wire.ErrMaxHTTPRedirects,
-	fetch.BadRedirect:      wire.ErrBadRedirection,
-	fetch.TooLarge:         wire.ErrSize,
-	fetch.BadEncoding:      wire.ErrPageConvert,
-	fetch.Truncated:        wire.ErrPageConvert,
-	fetch.BadResponse:      wire.ErrFetchHTTP,
-	fetch.Guard:            wire.ErrGuard | wire.ErrConnection,
-	fetch.Other:            wire.ErrFetchAmbiguous,
+var faults = map[fetch.Kind]errormask.Mask{
+	fetch.BadURL:           errormask.BadURL,
+	fetch.Timeout:          errormask.Timeout,
+	fetch.Connect:          errormask.Connection,
+	fetch.Proxy:            errormask.Connection,
+	fetch.TooManyRedirects: errormask.MaxHTTPRedirects,
+	fetch.RedirectLoop:     errormask.MaxHTTPRedirects,
+	fetch.BadRedirect:      errormask.BadRedirection,
+	fetch.TooLarge:         errormask.Size,
+	fetch.BadEncoding:      errormask.PageConvert,
+	fetch.Truncated:        errormask.PageConvert,
+	fetch.BadResponse:      errormask.FetchHTTP,
+	fetch.Guard:            errormask.Guard | errormask.Connection,
+	fetch.Other:            errormask.FetchAmbiguous,
 }
 
 // FaultBits returns the error bits and the HTTP code of a failed item. Code 0 means 400; a body
 // that is too large keeps its code (docs/spec/crawling.md 2.3 step 30, 2.4).
-func FaultBits(err error) (bits wire.ErrorMask, code int) {
+func FaultBits(err error) (bits errormask.Mask, code int) {
 	if r, ok := errors.AsType[Refusal](err); ok {
 		return r.Bits, r.code
 	}
@@ -41,11 +41,11 @@ func FaultBits(err error) (bits wire.ErrorMask, code int) {
 	case seen != nil:
 		return seen.Kind.Bits(), seen.Code
 	case plain == nil:
-		return wire.ErrGeneralCrawler, 0
+		return errormask.GeneralCrawler, 0
 	case plain.Kind == fetch.TooLarge:
 		code = plain.Code
 	}
-	return cmp.Or(faults[plain.Kind], wire.ErrGeneralCrawler), code
+	return cmp.Or(faults[plain.Kind], errormask.GeneralCrawler), code
 }
 
 // faultsOf returns the fault of the browser or of the client that caused err. If a check of the
@@ -81,7 +81,7 @@ func IsExhausted(err error) bool {
 
 // Refusal is a decision of the crawler not to send a request.
 type Refusal struct {
-	Bits   wire.ErrorMask
+	Bits   errormask.Mask
 	code   int       // 0: 400
 	Status int64     // of the row; 0: Crawled
 	Back   bool      // the row becomes New again, without a mark

@@ -13,7 +13,7 @@ import (
 	"hce/dc/internal/crawl/fetch"
 	"hce/dc/internal/crawl/item"
 	"hce/dc/internal/frontier/retry"
-	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/schema"
 )
 
 // trouble is an answer, or a missing one, that means "later". The zero value is any other answer.
@@ -155,7 +155,7 @@ func (v *Visit) RetryOutcome() *item.Outcome {
 	if t.until.After(at) {
 		at = t.until
 	}
-	out := it.UncrawledOutcome(0, wire.DateOf(now))
+	out := it.UncrawledOutcome(0, schema.DateOf(now))
 	it.HandedBack, it.Begun = false, false // its time is not over
 	out.WaitUntil(it.GaveUp, at)
 	it.GaveUp = item.Attempts{}

@@ -8,6 +8,7 @@ import (
 	"hce/dc/internal/crawl/fetch"
 	"hce/dc/internal/crawl/item"
 	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/schema"
 )
 
 // In a cluster each host has one node (package placement), which keeps its gate. So requests to
@@ -60,7 +61,7 @@ func (v *Visit) checkOwner(target string, code int) error {
 
 // MovedOutcome is the outcome of an item that leads to a host of another node. Its link is for that node.
 func MovedOutcome(it *item.Item, to OtherNode, err error, at time.Time) *item.Outcome {
-	now := wire.DateOf(at)
+	now := schema.DateOf(at)
 	code := to.code
 	if fault, ok := errors.AsType[*fetch.Fault](err); ok && code == 0 {
 		code = fault.Code
@@ -83,7 +84,7 @@ func MovedOutcome(it *item.Item, to OtherNode, err error, at time.Time) *item.Ou
 	return &item.Outcome{Item: it, Result: wire.Fetched{
 		URLMd5: it.URLID, Crawled: true, First: row.Crawled == 0, At: at, SiteBits: it.Settings.Bits,
 		Links: []wire.Link{{URL: link}}, Rules: it.Settings.Rules,
-		Set: wire.Patch{
+		Set: schema.Patch{
 			"Status": u.Status, "State": u.State, "HTTPCode": u.HTTPCode, "ErrorMask": int64(u.ErrorMask),
 			"Size": int64(0), "RawContentMd5": "", "UDate": string(now), "TcDate": string(now),
 		},

@@ -11,6 +11,7 @@ import (
 	"hce/dc/internal/crawl/fetch"
 	"hce/dc/internal/crawl/proxypool"
 	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/errormask"
 )
 
 // fetchThroughProxies sends the request through proxies of the site's pool, one after the other, until one
@@ -122,5 +123,5 @@ func proxyFailed(err error) bool {
 
 // noProxy fails an item whose site needs a proxy and has none (docs/spec/crawling.md 2.4).
 func noProxy(reason string, status int) error {
-	return Refusal{Bits: wire.ErrNoProxy, code: http.StatusGatewayTimeout, Status: int64(status), reason: reason}
+	return Refusal{Bits: errormask.NoProxy, code: http.StatusGatewayTimeout, Status: int64(status), reason: reason}
 }

@@ -15,7 +15,7 @@ import (
 	"hce/dc/internal/web/charset"
 	"hce/dc/internal/web/content"
 	"hce/dc/internal/web/links"
-	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/errormask"
 )
 
 // followRefreshes sends a request and follows the meta refreshes of its pages, at most HTML_REDIRECTS_MAX
@@ -40,11 +40,11 @@ func (v *Visit) followRefreshes(ctx context.Context, r fetch.Request) (*fetch.Re
 			return response, nil
 		}
 		if count >= v.Settings.HTMLRedirects {
-			return nil, Refusal{Bits: wire.ErrMaxHTMLRedirects, reason: "more meta refreshes than HTML_REDIRECTS_MAX; the next leads to " + next}
+			return nil, Refusal{Bits: errormask.MaxHTMLRedirects, reason: "more meta refreshes than HTML_REDIRECTS_MAX; the next leads to " + next}
 		}
 		u, err := canonical.Net(next)
 		if err != nil {
-			return nil, Refusal{Bits: wire.ErrBadRedirection, reason: err.Error()}
+			return nil, Refusal{Bits: errormask.BadRedirection, reason: err.Error()}
 		}
 		refreshing := exchangeOf(response)
 		response.Body = nil // returns its memory

@@ -11,7 +11,7 @@ import (
 	"hce/dc/internal/crawl/item"
 	"hce/dc/internal/crawl/robotscache"
 	"hce/dc/internal/crawl/statefile"
-	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/errormask"
 	"hce/dc/internal/wire/prop"
 	"hce/dc/robots"
 )
@@ -51,7 +51,7 @@ func (v *Visit) checkRobots(ctx context.Context, target string) error {
 	}
 	_, path := SplitOrigin(target)
 	if ok, line := rules.Allowed(v.Settings.Agent, path); !ok {
-		return Refusal{Bits: wire.ErrRobots, Forbids: target, Back: rules.Unavailable(), Until: until, reason: "robots.txt forbids " + target + ": " + line}
+		return Refusal{Bits: errormask.Robots, Forbids: target, Back: rules.Unavailable(), Until: until, reason: "robots.txt forbids " + target + ": " + line}
 	}
 	return nil
 }

@@ -7,20 +7,20 @@ import (
 
 	"hce/dc/internal/crawl/fetch"
 	"hce/dc/internal/crawl/item"
-	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/counting"
 )
 
 // Tally counts what a batch does, for the metrics of the daemon. Goroutines may share it.
 type Tally struct {
 	mu     sync.Mutex
-	Counts wire.Tally // nil: nothing happened
+	Counts counting.Tally // nil: nothing happened
 }
 
-func (t *Tally) addCounts(count func(wire.Tally)) {
+func (t *Tally) addCounts(count func(counting.Tally)) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.Counts == nil {
-		t.Counts = wire.Tally{}
+		t.Counts = counting.Tally{}
 	}
 	count(t.Counts)
 }
@@ -36,7 +36,7 @@ func (t *Tally) countRequest(response *fetch.Response, err error) {
 	if response == nil && unsent[fetch.KindOf(err)] {
 		return
 	}
-	t.addCounts(func(counts wire.Tally) {
+	t.addCounts(func(counts counting.Tally) {
 		if response == nil {
 			counts.Response(0)
 			return
@@ -45,7 +45,7 @@ func (t *Tally) countRequest(response *fetch.Response, err error) {
 			counts.Response(hop.Code)
 		}
 		counts.Response(response.Code)
-		counts[wire.TallyBytes] += int64(len(response.Body))
+		counts[counting.Bytes] += int64(len(response.Body))
 		if response.Code > 0 && err == nil {
 			counts.Latency(response.Total)
 		}
@@ -54,9 +54,9 @@ func (t *Tally) countRequest(response *fetch.Response, err error) {
 
 // countWait counts the wait for a host's gate.
 func (t *Tally) countWait(wait time.Duration) {
-	t.addCounts(func(counts wire.Tally) {
-		counts[wire.TallyWaits]++
-		counts[wire.TallyWaitMs] += max(wait, 0).Milliseconds()
+	t.addCounts(func(counts counting.Tally) {
+		counts[counting.Waits]++
+		counts[counting.WaitMs] += max(wait, 0).Milliseconds()
 	})
 }
 
@@ -64,7 +64,7 @@ func (t *Tally) countWait(wait time.Duration) {
 func (t *Tally) CountStored(chunk []*item.Outcome) {
 	for _, out := range chunk {
 		if mask := out.Item.Row.ErrorMask; mask != 0 && !out.Item.HandedBack {
-			t.addCounts(func(counts wire.Tally) { counts.Errors(mask) })
+			t.addCounts(func(counts counting.Tally) { counts.Errors(mask) })
 		}
 	}
 }

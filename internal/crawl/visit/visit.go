@@ -20,7 +20,8 @@ import (
 	"hce/dc/internal/crawl/settings"
 	"hce/dc/internal/frontier/slots"
 	"hce/dc/internal/web/filter"
-	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/errormask"
+	"hce/dc/internal/wire/schema"
 )
 
 // Visit is one item at its host, and at the hosts that it is redirected to.
@@ -81,7 +82,7 @@ type NotYet struct {
 }
 
 func (e NotYet) Error() string {
-	return fmt.Sprintf("the next request to %s is possible at %s, which is later than the batch waits", e.host, wire.DateOf(e.At))
+	return fmt.Sprintf("the next request to %s is possible at %s, which is later than the batch waits", e.host, schema.DateOf(e.At))
 }
 
 // Is makes NotYet a kind of budget.ErrNoTime.
@@ -123,7 +124,7 @@ func (v *Visit) FetchURL(ctx context.Context) (a *Answer, err error) {
 		return v.fetchThroughProxies(ctx)
 	}
 	if err := v.checkAlive(ctx, v.Settings.Alive, v.Item.Target); err != nil {
-		return nil, Refusal{Bits: wire.ErrConnection, reason: "the host is not alive: " + err.Error()}
+		return nil, Refusal{Bits: errormask.Connection, reason: "the host is not alive: " + err.Error()}
 	}
 	return v.requestPage(ctx)
 }
@@ -149,7 +150,7 @@ func (v *Visit) requestPage(ctx context.Context) (*Answer, error) {
 		return v.renderPage(ctx, target)
 	case FetcherExternal:
 		if v.Settings.External == "" {
-			return nil, Refusal{Bits: wire.ErrInitialization, reason: "fetchType 3 needs the property EXTERNAL_URL"}
+			return nil, Refusal{Bits: errormask.Initialization, reason: "fetchType 3 needs the property EXTERNAL_URL"}
 		}
 	}
 	return v.fetchStatic(ctx, target)
@@ -268,7 +269,7 @@ func (v *Visit) waitForQuota(ctx context.Context, target string) error {
 		v.Env.Log.Warn("cannot count requests to the domain", "site", v.Item.SiteID, "host", host, "error", err)
 	}
 	if answer.Stop {
-		return Refusal{Bits: wire.ErrNoTimeWindow, Back: true, reason: "HTTP_FREQ_LIMITS does not allow a request to " + host + " now"}
+		return Refusal{Bits: errormask.NoTimeWindow, Back: true, reason: "HTTP_FREQ_LIMITS does not allow a request to " + host + " now"}
 	}
 	if answer.Wait <= 0 {
 		return nil
@@ -292,7 +293,7 @@ func (v *Visit) checkRedirect(ctx context.Context, next *url.URL) error {
 	v.LeaveAll()
 	target, err := v.Settings.Schemes.Canonical(next.String())
 	if err != nil {
-		return Refusal{Bits: wire.ErrBadRedirection, reason: err.Error()}
+		return Refusal{Bits: errormask.BadRedirection, reason: err.Error()}
 	}
 	if v.Item.Target == v.Item.Row.URL { // a template's target is not a link
 		if err := v.checkFilters(target); err != nil {
@@ -314,7 +315,7 @@ func (v *Visit) checkFilters(target string) error {
 	}
 	env := v.FilterEnv()
 	if !v.Item.View.FilterSet.Accept(LinkStage, target, env) {
-		return Refusal{Bits: wire.ErrFiltersBreak, reason: "the filters of the site refuse " + target}
+		return Refusal{Bits: errormask.FiltersBreak, reason: "the filters of the site refuse " + target}
 	}
 	return nil
 }

@@ -52,6 +52,7 @@ import (
 	"hce/dc/internal/cli/service"
 	"hce/dc/internal/cli/subcommand"
 	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/schema"
 )
 
 // Config are the settings of a feed. Zero values are the defaults.
@@ -353,11 +354,11 @@ func (f *Feed) readChanges(ctx context.Context, site string, state index.SiteSta
 
 // overlapStart returns the date Overlap before a watermark.
 func (f *Feed) overlapStart(watermark string) string {
-	at, ok := wire.Date(watermark).Time()
+	at, ok := schema.Date(watermark).Time()
 	if !ok {
 		return noRows
 	}
-	return string(wire.DateOf(at.Add(-f.Overlap)))
+	return string(schema.DateOf(at.Add(-f.Overlap)))
 }
 
 func (f *Feed) rememberVersion(site string, row *wire.URL) {
