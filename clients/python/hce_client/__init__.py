@@ -135,7 +135,7 @@ class Client:
     def export(self, site, **choice):
         """Iterate over the pages of a site as objects. Choice: fields (a list), all, noindex, since."""
         with self._stream(_path("/v1/sites/{}/export", site), _params({"format": "jsonl", **choice})) as answer:
-            for line in answer.iter_lines():
+            for line in _lines(answer):
                 yield json.loads(line)
 
     def export_to(self, site, file, format="jsonl", **choice):
@@ -195,6 +195,16 @@ class _Stream:
 
     def __exit__(self, *reason):
         return self._stream.__exit__(*reason)
+
+
+def _lines(answer):
+    """Lines that end with a line feed. iter_lines of httpx 0.24 and later also ends them at characters that JSON may have, such as U+0085."""
+    rest = b""
+    for part in answer.iter_bytes():
+        *lines, rest = (rest + part).split(b"\n")
+        yield from lines
+    if rest:
+        yield rest
 
 
 def _check(answer):
