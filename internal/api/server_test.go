@@ -62,10 +62,13 @@ func start(t testing.TB, change func(*Config)) *served {
 	s.workers = &process.Workers{Budget: process.Budget{Time: c.PageTime, Clock: 10 * c.PageTime, Memory: c.PageMemory}}
 	s.actions = &actions.Actions{Service: a.Stores}
 	s.scraper = &actions.Scraper{Web: web, Read: s.workers.Answer, Fetches: make(chan struct{}, maxFetching), Reads: make(chan struct{}, 2)}
+	s.openEvents(filepath.Join(t.TempDir(), "api"), a.Stores)
 	server := httptest.NewServer(s.newHandler())
 	t.Cleanup(func() {
+		s.events.End()
 		server.Close()
 		s.awaitRequests()
+		s.events.Close()
 		web.Close()
 		s.workers.Close()
 	})

@@ -317,7 +317,7 @@ var libraries = map[string][]string{
 	"golang.org/x/net/idna":              {"crawl/fetch", "wire/placement"},
 	"golang.org/x/image":                 {"process/media"},
 	"golang.org/x/text/encoding":         {"web/charset"},
-	"database/sql":                       {"archive/catalog", "storage", "storage/keyvalue", "storage/legacyimport", "storage/sqldb", "storage/sqlstore/contents"},
+	"database/sql":                       {"api/events", "archive/catalog", "storage", "storage/keyvalue", "storage/legacyimport", "storage/sqldb", "storage/sqlstore/contents"},
 	"github.com/danielgtaylor/huma":      {"api"},
 	"golang.org/x/time":                  {"api"},
 	"net/http":                           {"api", "archive/client", "archive/protocol", "archive/server", "cli/actions", "cli/extraction", "cli/node", "cli/warcimport", "crawl", "crawl/browser", "crawl/cookies", "crawl/fetch", "crawl/politeclient", "crawl/robotscache", "daemon/status", "places", "search/frontend", "web/content", "web/revalidate", "webserver/fileserver", "wire"},
