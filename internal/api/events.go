@@ -100,12 +100,20 @@ func (s *Server) addEvents(api huma.API) {
 	}
 }
 
-// beginEvents begins the log, if it has not begun.
-func (s *Server) beginEvents() error {
+// checkEvents returns an error if there is no log.
+func (s *Server) checkEvents() error {
 	if s.events == nil {
 		return newProblem(http.StatusServiceUnavailable, "the log of events cannot be opened; the log of the daemon says more")
 	}
-	err := s.events.Begin()
+	return nil
+}
+
+// beginEvents begins the log, if it has not begun.
+func (s *Server) beginEvents() error {
+	err := s.checkEvents()
+	if err == nil {
+		err = s.events.Begin()
+	}
 	if err == events.ErrClosed {
 		return newProblem(http.StatusServiceUnavailable, err.Error())
 	}

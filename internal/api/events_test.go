@@ -3,10 +3,13 @@ package api
 import (
 	"bufio"
 	"context"
+	"encoding/json"
 	"fmt"
 	"net/http"
+	"net/http/httptest"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -154,4 +157,55 @@ func TestEventStreamEnds(t *testing.T) {
 	a.server.events.End()
 	two.next("end")
 	a.server.awaitRequests()
+}
+
+// Webhooks are created, shown without their secret, replayed and deleted with a key of scope admin.
+func TestWebhooks(t *testing.T) {
+	a := start(t, nil)
+	a.expect("GET", "/v1/webhooks", "", 200, `{"items":[]}`)
+	if before, last, err := a.server.events.Bounds(t.Context()); err == nil {
+		t.Errorf("a list has begun the log: %d %d", before, last)
+	}
+	var got sync.Map
+	receiver := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		got.Store(r.Header.Get("webhook-id"), r.Header.Get("webhook-signature"))
+	}))
+	t.Cleanup(receiver.Close)
+	text := a.expect("POST", "/v1/webhooks", `{"url":"`+receiver.URL+`/","types":["page.new"]}`, 201, `"secret":"whsec_`)
+	var made struct{ ID, Secret string }
+	if err := json.Unmarshal([]byte(text), &made); err != nil {
+		t.Fatal(err)
+	}
+	path := "/v1/webhooks/" + made.ID
+	<-a.server.events.Ready()
+	a.AddPage(a.NewSite(root), root, "Coast", "text")
+	testwait.Until(t, "the event is delivered", func() bool {
+		_, shown := a.send("GET", path, "")
+		return strings.Contains(shown, `"position":1`)
+	})
+	for _, list := range []string{"/v1/webhooks", path} {
+		if shown := a.expect("GET", list, "", 200, made.ID); strings.Contains(shown, "whsec_") {
+			t.Errorf("the secret is shown: %s", shown)
+		}
+	}
+	got.Clear()
+	a.expect("POST", path+"/replay", `{"from":1}`, 200, `"position":0`)
+	testwait.Until(t, "the event arrives again", func() bool {
+		found := false
+		got.Range(func(any, any) bool { found = true; return false })
+		return found
+	})
+	a.expect("POST", path+"/replay", `{"from":99}`, 422, "the last event has the number")
+	a.expect("GET", path+"/dead", "", 200, `{"items":[]}`)
+	a.expect("POST", "/v1/webhooks", `{"url":"http://10.0.0.1/"}`, 422, "AllowedNetworks")
+	a.expect("POST", "/v1/webhooks", `{"url":"`+receiver.URL+`/","types":["page.read"]}`, 422, "body.types[0]")
+	a.expect("GET", "/v1/webhooks/none", "", 404, "webhook none is not known")
+	crawl := a.newKey(apikeys.Crawl)
+	a.expect("GET", "/v1/webhooks", "", 403, "needs admin", "Authorization", "Bearer "+crawl)
+	a.key = a.newKey(apikeys.Admin)
+	a.expect("DELETE", path, "", 204, "")
+	a.expect("GET", path, "", 404, "not known")
+	if strings.Contains(a.log.String(), "whsec_") {
+		t.Errorf("the log has the secret: %s", a.log)
+	}
 }

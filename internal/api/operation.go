@@ -164,6 +164,7 @@ func (s *Server) register(api huma.API) {
 	s.addSites(api)
 	s.addPages(api)
 	s.addEvents(api)
+	s.addWebhooks(api)
 	s.addService(api)
 }
 

@@ -42,7 +42,7 @@ type served struct {
 
 func start(t testing.TB, change func(*Config)) *served {
 	t.Helper()
-	c := Config{Rate: 1000, PageTime: 5 * time.Second, PageMemory: 512 << 20, Networks: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}}
+	c := Config{Rate: 1000, EventsPeriod: 5 * time.Millisecond, PageTime: 5 * time.Second, PageMemory: 512 << 20, Networks: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}}
 	if change != nil {
 		change(&c)
 	}

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"hce/dc/internal/cli/service"
+	"hce/dc/internal/crawl/fetch"
 )
 
 // Config are the settings of the log. Zero values are the defaults.
@@ -36,6 +37,8 @@ type Config struct {
 type Events struct {
 	cfg   Config
 	store *store
+
+	client *fetch.Client // of webhooks
 
 	life    context.Context // ends with Close
 	end     context.CancelFunc
@@ -92,9 +95,24 @@ func (e *Events) Begin() error {
 	if e.store, err = openStore(e.cfg.Dir, e.cfg.Keep); err != nil {
 		return fmt.Errorf("log of events: %w", err)
 	}
-	e.begun = true
+	hooks, err := e.store.webhooks(e.life)
+	if err != nil {
+		e.store.close()
+		return fmt.Errorf("log of events: %w", err)
+	}
+	e.begun, e.client = true, fetch.New(fetch.Config{AllowedNetworks: e.cfg.Networks})
 	e.running.Go(e.read)
+	for _, h := range hooks {
+		e.running.Go((&delivery{Events: e, id: h.ID}).run)
+	}
 	return nil
+}
+
+// hasBegun reports whether there is a file.
+func (e *Events) hasBegun() bool {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.begun
 }
 
 // Close ends the log. Streams of Done end before.
@@ -104,6 +122,7 @@ func (e *Events) Close() {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if e.begun {
+		e.client.Close()
 		e.store.close()
 	}
 }
@@ -139,6 +158,9 @@ func (e *Events) After(ctx context.Context, position int64, most int) ([]Event, 
 
 // Bounds returns the number before the oldest event of the log and that of the newest one. Begin comes before it.
 func (e *Events) Bounds(ctx context.Context) (before, last int64, err error) {
+	if !e.hasBegun() {
+		return 0, 0, errors.New("the log has not begun")
+	}
 	return e.store.bounds(ctx)
 }
 
