@@ -99,7 +99,7 @@ func (d *delivery) sendNext() (wait time.Duration, err error) {
 	return d.record(h, *e, code, fault)
 }
 
-// findNext returns the next event that the webhook wants; nil: there is none.
+// findNext returns the next event that the webhook wants; nil: there are no more.
 func (d *delivery) findNext(h Webhook) (*Event, error) {
 	if h.Position != d.position {
 		d.position, d.passed = h.Position, h.Position
