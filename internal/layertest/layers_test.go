@@ -320,7 +320,7 @@ var libraries = map[string][]string{
 	"database/sql":                       {"api/events", "archive/catalog", "storage", "storage/keyvalue", "storage/legacyimport", "storage/sqldb", "storage/sqlstore/contents"},
 	"github.com/danielgtaylor/huma":      {"api"},
 	"golang.org/x/time":                  {"api"},
-	"net/http":                           {"api", "archive/client", "archive/protocol", "archive/server", "cli/actions", "cli/extraction", "cli/node", "cli/warcimport", "crawl", "crawl/browser", "crawl/cookies", "crawl/fetch", "crawl/politeclient", "crawl/robotscache", "daemon/status", "places", "search/frontend", "web/content", "web/revalidate", "webserver/fileserver", "wire"},
+	"net/http":                           {"api", "api/events", "archive/client", "archive/protocol", "archive/server", "cli/actions", "cli/extraction", "cli/node", "cli/warcimport", "crawl", "crawl/browser", "crawl/cookies", "crawl/fetch", "crawl/politeclient", "crawl/robotscache", "daemon/status", "places", "search/frontend", "web/content", "web/revalidate", "webserver/fileserver", "wire"},
 	"os/exec":                            {"archive/filter", "archive/repository", "childprocess", "cli/actions", "cli/daemonprogram", "cli/node", "crawl/browser", "daemon/executor", "process", "pseudoterminal"},
 }
 

@@ -21,6 +21,7 @@ const (
 	lastPause   = time.Hour
 	giveUp      = 24 * time.Hour // age of an event whose receiver fails all the time
 	deadPause   = time.Second    // after a dead letter
+	listed      = 100            // events that are read at once
 	skipAtOnce  = 1000           // events that the filter leaves out, before the position is stored
 )
 
@@ -36,6 +37,7 @@ type delivery struct {
 	id string
 	// There is nothing to send between position, as it is stored, and passed.
 	position, passed int64
+	list             []Event // behind passed
 }
 
 // startDelivery starts the goroutine of a webhook. It ends with the webhook and with the log.
@@ -102,24 +104,17 @@ func (d *delivery) sendNext() (wait time.Duration, err error) {
 // findNext returns the next event that the webhook wants; nil: there are no more.
 func (d *delivery) findNext(h Webhook) (*Event, error) {
 	if h.Position != d.position {
-		d.position, d.passed = h.Position, h.Position
+		d.position, d.passed, d.list = h.Position, h.Position, nil
 	}
 	filter := Filter{Types: h.Types, Sites: h.Sites}
 	for {
-		list, err := d.store.after(d.life, d.passed, rowsAtOnce)
-		if err != nil || len(list) == 0 {
+		if err := d.readList(); err != nil || len(d.list) == 0 {
 			return nil, err
 		}
-		if first := list[0].ID; first > d.passed+1 {
-			d.cfg.Log.Warn("events of a webhook are lost: it has failed for too long", "webhook", d.id, "from", d.passed+1, "to", first-1)
-			d.passed = first - 1
+		if filter.Allows(d.list[0]) {
+			return &d.list[0], nil
 		}
-		for i := range list {
-			if filter.Allows(list[i]) {
-				return &list[i], nil
-			}
-			d.passed = list[i].ID
-		}
+		d.passed, d.list = d.list[0].ID, d.list[1:]
 		if d.passed-d.position >= skipAtOnce {
 			if err := d.set(h, "position = ?", d.passed); err != nil {
 				return nil, err
@@ -127,6 +122,21 @@ func (d *delivery) findNext(h Webhook) (*Event, error) {
 			h.Position, d.position = d.passed, d.passed
 		}
 	}
+}
+
+// readList reads further events if list is empty.
+func (d *delivery) readList() (err error) {
+	if len(d.list) > 0 {
+		return nil
+	}
+	d.list, err = d.store.after(d.life, d.passed, listed)
+	if err != nil || len(d.list) == 0 {
+		return err
+	}
+	if first := d.list[0].ID; first > d.passed+1 {
+		d.cfg.Log.Warn("events of a webhook are lost: it has failed for too long", "webhook", d.id, "from", d.passed+1, "to", first-1)
+	}
+	return nil
 }
 
 // set changes columns of a webhook, unless another request has moved its position meanwhile, as a replay does.
@@ -151,7 +161,8 @@ func (d *delivery) record(h Webhook, e Event, code int, fault string) (wait time
 	now := d.cfg.Now()
 	switch {
 	case code >= 200 && code < 300:
-		return 0, d.store.update(d.life, func(tx *sql.Tx) error {
+		d.position, d.passed, d.list = e.ID, e.ID, d.list[1:]
+		return 0, runIn(d.life, d.store.light, func(tx *sql.Tx) error {
 			if _, err := tx.Exec("DELETE FROM dead WHERE webhook = ? AND seq = ?", h.ID, e.ID); err != nil {
 				return err
 			}

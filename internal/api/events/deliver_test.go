@@ -349,3 +349,37 @@ func TestGuard(t *testing.T) {
 	stores.AddPage(stores.NewSite(root), root, "Coast", "text")
 	testwait.Until(t, "the guard refuses", func() bool { return strings.Contains(w.state(h.ID).Fault, "refused: loopback") })
 }
+
+// Events wait for a webhook that fails, up to a bound. It goes on with the oldest one that is kept, and the log says what is lost.
+func TestLostEvents(t *testing.T) {
+	stores, c := storestest.Open(t), &clock{at: time.Now()}
+	w := open(t, stores, func(cfg *Config) { cfg.Networks, cfg.Now, cfg.After, cfg.Keep = loopback, c.now, c.after, 10 })
+	w.begin()
+	r := newReceiver(t)
+	r.set(func(Event) int { return 503 })
+	h := w.webhook(r, NewWebhook{})
+	stores.AddPages(stores.NewSite(root), root, 80)
+	newest := func(n int64) (before int64) {
+		testwait.Until(t, "the events are there", func() bool {
+			start, last, err := w.Bounds(t.Context())
+			before = start
+			return err == nil && last >= n
+		})
+		return before
+	}
+	if before := newest(80); before != 0 {
+		t.Errorf("%d events that the webhook needs were removed", before)
+	}
+	other := stores.NewSite("https://other.example/")
+	stores.AddPages(other, "https://other.example/", 300)
+	before := newest(380)
+	if before < 280 {
+		t.Errorf("only %d events were removed", before)
+	}
+	r.set(nil)
+	c.move(time.Minute)
+	testwait.Until(t, "the webhook goes on", func() bool { c.move(0); return w.state(h.ID).State == "active" && w.state(h.ID).Position >= 380 })
+	if !strings.Contains(w.log.String(), "events of a webhook are lost") {
+		t.Errorf("log: %s", w.log)
+	}
+}

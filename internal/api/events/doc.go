@@ -14,7 +14,7 @@
 // their fetch.
 //
 // A deleted URL leaves no row. So when the counters of a site have changed, a sweep through its keys finds versions without a row, which
-// are page.gone, and versions that the stream has missed. Sweeps of a site that changes take at most a twentieth of the time.
+// are page.gone, and rows that were stored later than Overlap after their UDate. Sweeps of a site that changes take at most a twentieth of the time.
 //
 // Events, versions and the position of the reader are in one transaction of one SQLite file: a kill loses nothing and doubles nothing.
 //

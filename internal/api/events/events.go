@@ -24,7 +24,7 @@ type Config struct {
 	// Pauses returns why the managers pause, such as a full disk; "": they do not. nil: they never do.
 	Pauses   func(ctx context.Context) string
 	Every    time.Duration  // between looks at the service; default 2 s
-	Overlap  time.Duration  // of the stream; default 2 min
+	Overlap  time.Duration  // of the stream; default 15 s
 	Keep     int64          // events; default 100,000
 	Networks []netip.Prefix // that are not public and that webhooks may reach
 	Log      *slog.Logger
@@ -55,7 +55,7 @@ var ErrClosed = errors.New("the daemon stops")
 
 // Open opens the log. It creates its file when it begins.
 func Open(c Config) (*Events, error) {
-	c.Every, c.Overlap, c.Keep = cmp.Or(c.Every, 2*time.Second), cmp.Or(c.Overlap, 2*time.Minute), cmp.Or(c.Keep, 100_000)
+	c.Every, c.Overlap, c.Keep = cmp.Or(c.Every, 2*time.Second), cmp.Or(c.Overlap, 15*time.Second), cmp.Or(c.Keep, 100_000)
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)
 	}

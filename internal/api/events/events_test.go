@@ -162,17 +162,20 @@ func TestSiteFinished(t *testing.T) {
 	}
 }
 
-// A site is in trouble when its server serves nothing, and when the managers pause.
+// A site is in trouble when the managers pause while URLs wait, and when its server serves nothing. Each trouble is told once.
 func TestSiteTrouble(t *testing.T) {
 	stores := storestest.Open(t)
-	w := open(t, stores, nil)
+	w := open(t, stores, func(c *Config) { c.Pauses = func(context.Context) string { return "the disk is full" } })
 	w.begin()
+	waits := stores.NewSite("https://waits.example/")
+	stores.AddURL(waits, "https://waits.example/a", map[string]any{"status": wire.StatusNew, "crawled": 0, "processed": 0, "httpCode": 0})
+	testwait.Until(t, "a pause is told", func() bool { return len(w.all(SiteTrouble)) > 0 })
 	site := stores.NewSite(root)
 	for i := range 12 {
 		stores.AddFailed(site, fmt.Sprint(root, i), 503, wire.ErrHTTP)
 	}
-	testwait.Until(t, "the site is in trouble", func() bool { return len(w.all(SiteTrouble)) > 0 })
-	if got := w.all(SiteTrouble)[0]; !strings.Contains(got, allFailed) {
+	testwait.Until(t, "the site is in trouble", func() bool { return len(w.all(SiteTrouble)) > 1 })
+	if got := w.all(SiteTrouble); len(got) != 2 || !strings.Contains(got[0], "the daemon pauses: the disk is full") || !strings.Contains(got[1], allFailed) {
 		t.Error(got)
 	}
 }

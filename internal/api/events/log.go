@@ -37,8 +37,9 @@ const hardBound = 10
 // store is the file of the log. Goroutines may share it.
 type store struct {
 	write, read *sql.DB
-	name        string // of the log: a part of the ids of its messages
-	keep        int64  // events
+	light       *sql.DB // writes positions of webhooks: they outlive a kill of the process, and after a loss of power messages are repeated
+	name        string  // of the log: a part of the ids of its messages
+	keep        int64   // events
 }
 
 // openStore opens or creates the file, with a folder of its own.
@@ -59,7 +60,12 @@ func openStore(dir string, keep int64) (*store, error) {
 		err = write.QueryRow("SELECT value FROM meta WHERE name = 'name'").Scan(&s.name)
 	}
 	if err == nil {
-		s.read, err = sqldb.OpenFile(path, sqldb.FileOptions{ReadOnly: true})
+		s.light, err = sqldb.OpenFile(path, sqldb.FileOptions{Synchronous: "NORMAL"})
+	}
+	if err == nil {
+		if s.read, err = sqldb.OpenFile(path, sqldb.FileOptions{ReadOnly: true}); err != nil {
+			s.light.Close()
+		}
 	}
 	if err != nil {
 		write.Close()
@@ -72,12 +78,17 @@ func openStore(dir string, keep int64) (*store, error) {
 // close closes the file.
 func (s *store) close() {
 	s.read.Close()
+	s.light.Close()
 	s.write.Close()
 }
 
-// update runs f in a transaction, which is on the disk when update returns.
+// update runs f in a transaction, which is on the disk when update returns. f begins with a change: two connections write.
 func (s *store) update(ctx context.Context, f func(*sql.Tx) error) error {
-	tx, err := s.write.BeginTx(ctx, nil)
+	return runIn(ctx, s.write, f)
+}
+
+func runIn(ctx context.Context, db *sql.DB, f func(*sql.Tx) error) error {
+	tx, err := db.BeginTx(ctx, nil)
 	if err != nil {
 		return err
 	}

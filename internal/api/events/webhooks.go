@@ -124,16 +124,16 @@ func (e *Events) CreateWebhook(ctx context.Context, n NewWebhook) (h Webhook, se
 	id := strings.ToLower(rand.Text()[:16])
 	secret = newSecret()
 	err = e.store.update(ctx, func(tx *sql.Tx) error {
-		count := 0
-		if err := tx.QueryRow("SELECT COUNT(*) FROM webhooks").Scan(&count); err != nil {
-			return err
-		}
-		if count >= maxWebhooks {
-			return &actions.Conflict{Message: fmt.Sprintf("there are %d webhooks already, the most that are possible", count)}
-		}
 		_, err := tx.Exec(`INSERT INTO webhooks(id, url, secret, types, sites, created, position)
 			VALUES(?, ?, ?, ?, ?, ?, IFNULL((SELECT seq FROM sqlite_sequence WHERE name = 'events'), 0))`, id, n.URL, secret, types, sites, e.cfg.Now().UnixMilli())
-		return err
+		if err != nil {
+			return err
+		}
+		count := 0
+		if err := tx.QueryRow("SELECT COUNT(*) FROM webhooks").Scan(&count); err != nil || count <= maxWebhooks {
+			return err
+		}
+		return &actions.Conflict{Message: fmt.Sprintf("there are %d webhooks already, the most that are possible", maxWebhooks)}
 	})
 	if err != nil {
 		return h, "", err
