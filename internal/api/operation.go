@@ -153,7 +153,7 @@ func documentConfig(version string) huma.Config {
 	}
 	c.Tags = []*huma.Tag{
 		{Name: "web", Description: "Single pages of the web, without a site"}, {Name: "crawls", Description: "A site and its crawl in one step"},
-		{Name: "sites", Description: "Sites and their settings"}, {Name: "pages", Description: "URLs and stored pages of a site"}, {Name: "service", Description: "The daemon"},
+		{Name: "sites", Description: "Sites and their settings"}, {Name: "pages", Description: "URLs and stored pages of a site"}, {Name: "events", Description: "What happens to pages and sites, as a stream and by webhooks"}, {Name: "service", Description: "The daemon"},
 	}
 	return c
 }
@@ -165,6 +165,8 @@ func (s *Server) register(api huma.API) {
 	s.addCrawls(api)
 	s.addSites(api)
 	s.addPages(api)
+	s.addEvents(api)
+	s.addWebhooks(api)
 	s.addService(api)
 }
 

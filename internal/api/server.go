@@ -7,22 +7,26 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"net"
 	"net/http"
 	"net/netip"
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
 	"syscall"
 	"time"
 
+	"hce/dc/internal/api/events"
 	"hce/dc/internal/cli/actions"
 	"hce/dc/internal/cli/apikeys"
 	"hce/dc/internal/cli/client"
 	"hce/dc/internal/cli/extraction"
+	"hce/dc/internal/cli/service"
 	"hce/dc/internal/daemon"
 	"hce/dc/internal/daemon/status"
 	"hce/dc/internal/places"
@@ -51,7 +55,10 @@ type Config struct {
 	PageTime   time.Duration
 	PageMemory int64
 	Explain    actions.Command // crawler-task
-	Version    string
+	// EventsKept is the number of events that are kept, and EventsPeriod the time between two looks for further ones.
+	EventsKept   int64
+	EventsPeriod time.Duration
+	Version      string
 }
 
 // Name is the name of the API in the endpoints, and its ini section.
@@ -83,6 +90,10 @@ type Server struct {
 	state   func(ctx context.Context) (status.Condition, error)
 	names   map[string]bool // of Host
 
+	events  *events.Events // nil: the log cannot be opened
+	streams chan struct{}  // of events that run
+	beat    time.Duration  // of each stream
+
 	inside  *client.Inside
 	workers *process.Workers
 	http    *http.Server
@@ -90,7 +101,9 @@ type Server struct {
 }
 
 // New returns the API; it opens nothing.
-func New(cfg Config) *Server { return &Server{cfg: cfg} }
+func New(cfg Config) *Server {
+	return &Server{cfg: cfg, streams: make(chan struct{}, maxStreams), beat: heartbeat}
+}
 
 // Start opens the port and serves. It implements daemon.Service.
 func (s *Server) Start(at daemon.Surroundings) (name, address string, err error) {
@@ -126,12 +139,37 @@ func (s *Server) Start(at daemon.Surroundings) (name, address string, err error)
 	s.workers = &process.Workers{Budget: process.Budget{Time: s.cfg.PageTime, Clock: 10 * s.cfg.PageTime, Memory: s.cfg.PageMemory}}
 	s.actions = &actions.Actions{Service: s.inside}
 	s.scraper = &actions.Scraper{Web: web, Read: s.workers.Answer, Fetches: make(chan struct{}, maxFetching), Reads: make(chan struct{}, runtime.GOMAXPROCS(0))}
+	s.openEvents(filepath.Join(at.DataDir, "api"), s.inside)
 	s.serve(listener)
 	scheme := "http://"
 	if s.cfg.TLSCert != "" {
 		scheme = "https://"
 	}
 	return Name, scheme + listener.Addr().String(), nil
+}
+
+// openEvents opens the log of events. Without it the other operations go on.
+func (s *Server) openEvents(dir string, from service.Service) {
+	var err error
+	s.events, err = events.Open(events.Config{
+		Dir: dir, Service: from, Pauses: s.findPauses, Every: s.cfg.EventsPeriod, Keep: s.cfg.EventsKept, Networks: s.cfg.Networks, Log: s.log,
+	})
+	if err != nil {
+		s.log.Error("cannot open the log of events; if it is damaged, stop the daemon and remove the file", "file", filepath.Join(dir, events.FileName), "error", err)
+	}
+}
+
+// findPauses returns why the managers pause; "": they do not, or do not say so.
+func (s *Server) findPauses(ctx context.Context) string {
+	found, err := s.state(ctx)
+	if err != nil {
+		return ""
+	}
+	var list []string
+	for _, manager := range slices.Sorted(maps.Keys(found.Pauses)) {
+		list = append(list, found.Pauses[manager])
+	}
+	return strings.Join(slices.Compact(list), "; ")
 }
 
 // serve starts the HTTP server.
@@ -192,6 +230,9 @@ func (s *Server) listen() (net.Listener, error) {
 
 // Stop ends the server: requests that run have some seconds.
 func (s *Server) Stop() {
+	if s.events != nil {
+		s.events.End()
+	}
 	if s.http != nil {
 		limited, cancel := context.WithTimeout(context.Background(), stopLimit)
 		if err := s.http.Shutdown(limited); err != nil {
@@ -202,6 +243,9 @@ func (s *Server) Stop() {
 	s.ended.Wait()
 	if s.inside != nil {
 		s.awaitRequests()
+		if s.events != nil {
+			s.events.Close()
+		}
 		s.scraper.Web.Close()
 		s.workers.Close()
 		s.inside.Close()

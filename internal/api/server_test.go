@@ -42,7 +42,7 @@ type served struct {
 
 func start(t testing.TB, change func(*Config)) *served {
 	t.Helper()
-	c := Config{Rate: 1000, PageTime: 5 * time.Second, PageMemory: 512 << 20, Networks: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}}
+	c := Config{Rate: 1000, EventsPeriod: 5 * time.Millisecond, PageTime: 5 * time.Second, PageMemory: 512 << 20, Networks: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}}
 	if change != nil {
 		change(&c)
 	}
@@ -62,10 +62,13 @@ func start(t testing.TB, change func(*Config)) *served {
 	s.workers = &process.Workers{Budget: process.Budget{Time: c.PageTime, Clock: 10 * c.PageTime, Memory: c.PageMemory}}
 	s.actions = &actions.Actions{Service: a.Stores}
 	s.scraper = &actions.Scraper{Web: web, Read: s.workers.Answer, Fetches: make(chan struct{}, maxFetching), Reads: make(chan struct{}, 2)}
+	s.openEvents(filepath.Join(t.TempDir(), "api"), a.Stores)
 	server := httptest.NewServer(s.newHandler())
 	t.Cleanup(func() {
+		s.events.End()
 		server.Close()
 		s.awaitRequests()
+		s.events.Close()
 		web.Close()
 		s.workers.Close()
 	})

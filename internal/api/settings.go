@@ -22,6 +22,7 @@ func Settings(f *config.File, app config.Application, cfg *daemon.Config, versio
 		Delay:    s.Duration("RequestDelay", time.Millisecond, 500*time.Millisecond, 0, time.Hour),
 		Rate:     float64(s.Int("MaxRequestsPerSecond", 1000, 1, 1_000_000)),
 		PageTime: s.Duration("max_item_time", time.Millisecond, 5*time.Second, time.Millisecond, time.Hour), PageMemory: s.Int("max_item_memory", 512<<20, 128<<20, 1<<40),
+		EventsKept: s.Int("EventsKept", 100_000, 100, 10_000_000), EventsPeriod: s.Duration("EventsPeriod", time.Millisecond, 2*time.Second, 100*time.Millisecond, time.Hour),
 		Version: version,
 	}
 	if s.Given("TLSCertificate") || s.Given("TLSKey") {

@@ -347,8 +347,8 @@ var libraries = map[string][]string{
 	"golang.org/x/net/idna":              {"crawl/fetch", "wire/placement"},
 	"golang.org/x/image":                 {"process/media"},
 	"golang.org/x/text/encoding":         {"web/charset"},
-	"database/sql":                       {"archive/catalog", "storage", "storage/keyvalue", "storage/legacyimport", "storage/sqldb", "storage/sqlstore/contents"},
-	"net/http":                           {"api", "archive/client", "archive/protocol", "archive/server", "cli/actions", "cli/extraction", "cli/mcpserver", "cli/node", "cli/warcimport", "crawl", "crawl/browser", "crawl/cookies", "crawl/explain", "crawl/fetch", "crawl/politeclient", "crawl/reader", "crawl/robotscache", "crawl/visit", "daemon/status", "places", "search/frontend", "web/content", "web/revalidate", "webserver/fileserver", "wire"},
+	"database/sql":                       {"api/events", "archive/catalog", "storage", "storage/keyvalue", "storage/legacyimport", "storage/sqldb", "storage/sqlstore/contents"},
+	"net/http":                           {"api", "api/events", "archive/client", "archive/protocol", "archive/server", "cli/actions", "cli/extraction", "cli/mcpserver", "cli/node", "cli/warcimport", "crawl", "crawl/browser", "crawl/cookies", "crawl/explain", "crawl/fetch", "crawl/politeclient", "crawl/reader", "crawl/robotscache", "crawl/visit", "daemon/status", "places", "search/frontend", "web/content", "web/revalidate", "webserver/fileserver", "wire"},
 	"os/exec":                            {"archive/filter", "archive/repository", "childprocess", "cli/actions", "cli/daemonprogram", "cli/node", "crawl/browser", "daemon/executor", "process", "pseudoterminal"},
 }
 
