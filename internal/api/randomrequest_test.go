@@ -25,7 +25,7 @@ type randomRequest struct {
 	change    string            // what is wrong with it; "": it is one of the document
 }
 
-// target is the path with the query. In a query, \raw stands for a percent sign that is not escaped.
+// target is the path with the query. In a query, \raw becomes a percent sign.
 func (r *randomRequest) target() string {
 	target := r.path
 	for name, value := range r.values {
