@@ -31,7 +31,7 @@ PLAIN := ./internal/wire/... ./internal/web/... ./canonical ./robots ./sitemap .
 	./internal/daemon/simulation ./cmd/... ./internal/layertest ./internal/config ./examples ./packaging ./scripts
 
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-test setup-bench build test unit noskip judges e2e soak soak-archive soak-cluster demo captures bench bench-scale bench-slow bench-first bench-cluster bench-export bench-process bench-wikis profile bench-sites bench-requests fuzz lint man package clean
+.PHONY: help setup setup-test setup-bench build test unit noskip judges e2e soak soak-archive soak-cluster demo captures bench bench-scale bench-slow bench-first bench-api bench-cluster bench-export bench-process bench-wikis profile bench-sites bench-requests fuzz lint man package clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
@@ -125,6 +125,10 @@ bench-slow: setup-bench build ## a fast host together with a thousand slow ones
 bench-first: setup-bench build ## time from SITE_NEW to the first request of a site, in a warm daemon
 	@cd bench && $(GO_BUILD) -o ../bin/bench .
 	@bin/bench -first 100 $(BENCH_ARGS)
+
+bench-api: setup-bench build ## scrapes by the REST API, and what its requests take from a crawl
+	@cd bench && $(GO_BUILD) -o ../bin/bench .
+	@bin/bench -api 10 -runs 3 $(BENCH_ARGS)
 
 # CLUSTER_PAGES: pages of 200 hosts, crawled by clusters of 1, 2, 4 and 8 nodes on this machine.
 CLUSTER_PAGES ?= 500000

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"time"
 
@@ -51,6 +52,7 @@ type dc struct {
 	processing  bool
 	concurrency int    // HostConcurrency of the site
 	profiles    string // folder for profiles; "" for none
+	env         []string
 }
 
 // crawlSite crawls a site with a new daemon, from the answer of SITE_NEW until all pages are
@@ -89,7 +91,7 @@ func (d dc) crawlSite(ctx context.Context, t target, dir string) (c crawl, err e
 // startDaemon starts a daemon, and a database server if there is one. Their processes, with their
 // descendants, are those that count. stop ends what still runs.
 func (d dc) startDaemon(ctx context.Context, dir string) (r *rig.Rig, pids []int, stop func(), err error) {
-	o := rig.Options{Bin: d.bin, Ini: d.ini, Data: filepath.Join(dir, "data"), AllowLoopback: true}
+	o := rig.Options{Bin: d.bin, Ini: d.ini, Data: filepath.Join(dir, "data"), AllowLoopback: true, Env: slices.Clone(d.env)}
 	stopServer := func() {}
 	if d.mariadb {
 		s, err := startMariaDB(ctx, filepath.Join(dir, "mariadb"))

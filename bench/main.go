@@ -33,6 +33,7 @@ func main() {
 	most := flag.Int("scale", 0, "crawl a growing site up to this `number` of URLs instead")
 	slowSites := flag.Int("slow", 0, "crawl a fast host together with this `number` of slow ones instead")
 	firstSites := flag.Int("first", 0, "make this `number` of sites in a warm daemon and time their first requests instead")
+	apiSeconds := flag.Int("api", 0, "scrape by the REST API for this number of `seconds`, and crawl with and without its requests, instead")
 	clusterPages := flag.Int("cluster", 0, "crawl this `number` of pages of 200 hosts with clusters instead")
 	nodes := flag.String("nodes", "1,2,4,8", "`numbers` of nodes of -cluster")
 	exported := flag.Int("export", 0, "export a site with this `number` of pages with hce instead")
@@ -50,7 +51,7 @@ func main() {
 		}
 	}
 	var err error
-	if *most == 0 && *slowSites == 0 && *exported == 0 && *clusterPages == 0 && *firstSites == 0 {
+	if *most == 0 && *slowSites == 0 && *exported == 0 && *clusterPages == 0 && *firstSites == 0 && *apiSeconds == 0 {
 		o.sites, err = findSites(splitWords(*sites), splitWords(*process))
 	}
 	if err == nil && (flag.NArg() > 0 || o.runs < 1) {
@@ -72,6 +73,8 @@ func main() {
 		err = measureSlowHosts(ctx, o, *slowSites, d)
 	case *firstSites > 0:
 		err = firstRequests(ctx, o, *firstSites, d)
+	case *apiSeconds > 0:
+		err = benchAPI(ctx, o, *apiSeconds, d)
 	case *clusterPages > 0:
 		err = benchCluster(ctx, o, *clusterPages, splitWords(*nodes))
 	case *exported > 0:

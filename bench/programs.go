@@ -82,7 +82,7 @@ func runSelf(ctx context.Context, name string, t target, dir string) (crawl, err
 // runsAlone are the main functions of processes that this program starts of itself, by their first
 // argument. They return the exit status.
 var runsAlone = map[string]func(args []string) int{
-	"floor": crawlAlone, "colly": crawlAlone, "colly-extract": crawlAlone, "parse": parseAlone,
+	"floor": crawlAlone, "colly": crawlAlone, "colly-extract": crawlAlone, "parse": parseAlone, "fetch": fetchAlone,
 }
 
 // crawlAlone is the main function of the process that runSelf starts. It prints the number

@@ -16,7 +16,7 @@ func (s *Server) newMCP() http.Handler {
 	return mcpserver.Handler(mcpserver.New(mcpserver.Config{
 		Actions: s.actions, Scraper: s.scraper, Version: s.cfg.Version, Allow: s.allowTool,
 		Explain: func(ctx context.Context, url, site string) (json.RawMessage, error) {
-			return actions.Explain(ctx, s.cfg.Explain, url, site)
+			return s.actions.Explain(ctx, s.cfg.Explain, url, site)
 		},
 	}))
 }

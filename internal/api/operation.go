@@ -31,14 +31,30 @@ type operation struct {
 	body             int64         // most bytes; 0: maxBody
 	status           int           // of success; 0: 200, or 204 without a body
 	errors           []int
+	media            []string // types of an answer that is no JSON
+}
+
+// answers are the answers that the types of a handler do not show.
+func (o operation) answers() map[string]*huma.Response {
+	if o.media == nil {
+		return nil
+	}
+	found := &huma.Response{Description: http.StatusText(http.StatusOK), Content: map[string]*huma.MediaType{}}
+	for _, kind := range o.media {
+		found.Content[kind] = &huma.MediaType{}
+	}
+	return map[string]*huma.Response{"200": found}
 }
 
 // add registers an operation. A handler returns errors of actions. Types that an input embeds must be exported: the library passes over
 // the parameters of others without a word.
 func add[I, O any](s *Server, api huma.API, o operation, handle func(ctx context.Context, in *I) (*O, error)) {
-	errs := append([]int{http.StatusUnauthorized, http.StatusForbidden, http.StatusTooManyRequests, http.StatusServiceUnavailable}, o.errors...)
+	errs := append([]int{http.StatusUnauthorized, http.StatusForbidden, http.StatusUnprocessableEntity, http.StatusTooManyRequests, http.StatusServiceUnavailable, http.StatusGatewayTimeout}, o.errors...)
 	if o.site != "" {
 		errs = append(errs, http.StatusNotFound)
+	}
+	if o.method == http.MethodPost || o.method == http.MethodPatch {
+		errs = append(errs, http.StatusBadRequest, http.StatusRequestEntityTooLarge, http.StatusUnsupportedMediaType)
 	}
 	slices.Sort(errs)
 	body := o.body
@@ -47,7 +63,7 @@ func add[I, O any](s *Server, api huma.API, o operation, handle func(ctx context
 	}
 	huma.Register(api, huma.Operation{
 		OperationID: o.id, Method: o.method, Path: o.path, Summary: o.summary, Description: o.about, Tags: []string{o.tag},
-		DefaultStatus: o.status, MaxBodyBytes: body, Errors: slices.Compact(errs), RejectUnknownQueryParameters: true,
+		DefaultStatus: o.status, MaxBodyBytes: body, Errors: slices.Compact(errs), Responses: o.answers(), RejectUnknownQueryParameters: true,
 		Metadata: map[string]any{"operation": o}, Security: []map[string][]string{{"key": {}}},
 	}, func(ctx context.Context, in *I) (*O, error) {
 		limit := o.limit
@@ -65,6 +81,14 @@ func add[I, O any](s *Server, api huma.API, o operation, handle func(ctx context
 		}
 		return out, nil
 	})
+}
+
+// addTrace names the request in a problem of the library.
+func addTrace(ctx huma.Context, _ string, answer any) (any, error) {
+	if p, is := answer.(*Problem); is && p.Trace == "" {
+		p.Trace = callerOf(ctx.Context()).trace
+	}
+	return answer, nil
 }
 
 // reportError returns the error of an action as a problem. One that no client has made is for the log.
@@ -147,6 +171,7 @@ func (r *refusal) Write(p []byte) (int, error) { return len(p), nil }
 func documentConfig(version string) huma.Config {
 	c := huma.DefaultConfig("HCE Distributed Crawler", version)
 	c.DocsPath, c.SchemasPath, c.OpenAPIPath, c.CreateHooks = "", "", openAPIPath, nil
+	c.Transformers = []huma.Transformer{addTrace}
 	c.Info.Description = "Sites, crawls, pages and single pages of the web. Errors are problems (RFC 9457). Times are RFC 3339 in UTC, sizes are bytes."
 	c.Components.SecuritySchemes = map[string]*huma.SecurityScheme{
 		"key": {Type: "http", Scheme: "bearer", Description: "a key of hce key new; on loopback none is needed as long as there is no key"},

@@ -5,7 +5,9 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 
@@ -59,20 +61,20 @@ type PageInput struct {
 // addPages registers the operations about URLs and pages.
 func (s *Server) addPages(api huma.API) {
 	add(s, api, operation{
-		id: "listUrls", method: http.MethodGet, path: "/v1/sites/{site}/urls", tag: "pages", summary: "List the URLs of a site", scope: apikeys.Read, site: "site", errors: []int{http.StatusUnprocessableEntity},
+		id: "listUrls", method: http.MethodGet, path: "/v1/sites/{site}/urls", tag: "pages", summary: "List the URLs of a site", scope: apikeys.Read, site: "site",
 		about: "In the order of their keys. The list may be read to its end while the site is crawled: no URL comes twice.",
 	}, func(ctx context.Context, in *rowsInput) (*object[list[row]], error) {
 		return s.listRows(ctx, in, actions.URLFields)
 	})
 	add(s, api, operation{
-		id: "listPages", method: http.MethodGet, path: "/v1/sites/{site}/pages", tag: "pages", summary: "List the processed pages of a site", scope: apikeys.Read, site: "site", errors: []int{http.StatusUnprocessableEntity},
+		id: "listPages", method: http.MethodGet, path: "/v1/sites/{site}/pages", tag: "pages", summary: "List the processed pages of a site", scope: apikeys.Read, site: "site",
 		about: "As listUrls, with titles and dates.",
 	}, func(ctx context.Context, in *rowsInput) (*object[list[row]], error) {
 		in.Status = "processed"
 		return s.listRows(ctx, in, actions.PageFields)
 	})
 	add(s, api, operation{
-		id: "addUrls", method: http.MethodPost, path: "/v1/sites/{site}/urls", tag: "pages", summary: "Add URLs to a site", scope: apikeys.Crawl, site: "site", errors: []int{http.StatusUnprocessableEntity},
+		id: "addUrls", method: http.MethodPost, path: "/v1/sites/{site}/urls", tag: "pages", summary: "Add URLs to a site", scope: apikeys.Crawl, site: "site",
 		about: "URLs that the site has are counted and not changed.",
 	}, func(ctx context.Context, in *struct {
 		SiteInput
@@ -90,7 +92,7 @@ func (s *Server) addPages(api huma.API) {
 		return nil, s.actions.DeleteURL(ctx, in.Site, in.Key)
 	})
 	add(s, api, operation{
-		id: "getPage", method: http.MethodGet, path: "/v1/sites/{site}/pages/{key}", tag: "pages", summary: "Show a page", scope: apikeys.Read, site: "site", errors: []int{http.StatusUnprocessableEntity},
+		id: "getPage", method: http.MethodGet, path: "/v1/sites/{site}/pages/{key}", tag: "pages", summary: "Show a page", scope: apikeys.Read, site: "site",
 	}, func(ctx context.Context, in *struct {
 		PageInput
 		Fields []string `query:"fields" doc:"names of fields (docs/hce.md, Fields), separated by commas"`
@@ -106,10 +108,11 @@ func (s *Server) addPages(api huma.API) {
 	})
 	add(s, api, operation{
 		id: "getContent", method: http.MethodGet, path: "/v1/sites/{site}/pages/{key}/content", tag: "pages", summary: "Get the content of a page as it was received", scope: apikeys.Read, site: "site",
-		about: "The bytes and the Content-Type of the server. A browser shows it without scripts.",
+		about: "The bytes and the Content-Type of the server. A browser shows it without scripts.", media: []string{"*/*"}, errors: []int{http.StatusNotModified},
 	}, s.getContent)
 	add(s, api, operation{
-		id: "export", method: http.MethodGet, path: "/v1/sites/{site}/export", tag: "pages", summary: "Export the pages of a site", scope: apikeys.Read, site: "site", limit: -1, errors: []int{http.StatusUnprocessableEntity},
+		id: "export", method: http.MethodGet, path: "/v1/sites/{site}/export", tag: "pages", summary: "Export the pages of a site", scope: apikeys.Read, site: "site", limit: -1,
+		media: slices.Sorted(maps.Values(exportTypes)),
 		about: "The pages that hce export writes: fetched well, and not those that ask robots not to index them. The answer is a stream. If it breaks off before its end, the connection does too.",
 	}, s.export)
 }

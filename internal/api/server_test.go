@@ -11,12 +11,14 @@ import (
 	"net/netip"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"hce/dc/internal/cli/actions"
 	"hce/dc/internal/cli/apikeys"
+	"hce/dc/internal/cli/crawlprogram"
 	"hce/dc/internal/cli/extraction"
 	"hce/dc/internal/cli/storestest"
 	"hce/dc/internal/daemon/status"
@@ -24,9 +26,12 @@ import (
 	"hce/dc/internal/testkit/testlog"
 )
 
-// TestMain is also the worker that reads pages.
+// TestMain is also the worker that reads pages, and crawler-task for explanations.
 func TestMain(m *testing.M) {
 	process.RunIfWorker(nil, nil)
+	if slices.Contains(os.Args, "--explain") {
+		os.Exit(crawlprogram.Main())
+	}
 	os.Exit(m.Run())
 }
 
@@ -279,6 +284,26 @@ func (a *served) testPage() {
 	a.expect("GET", "/v1/sites/coast/export?since=2999-01-01T00:00:00Z", "", 200, "")
 	a.expect("GET", "/v1/sites/coast/export?since=yesterday", "", 422, "query.since")
 	a.expect("GET", "/v1/sites/coast/export?format=pdf", "", 422, "query.format")
+}
+
+// Problems of the library have the trace of their request, too.
+func TestTrace(t *testing.T) {
+	a := start(t, nil)
+	for path, body := range map[string]string{"/v1/sites": `{`, "/v1/scrape": `{"url":1}`, "/v1/map": `{}`} {
+		_, text, header := a.exchange("POST", path, body)
+		if trace := header.Get("X-Request-Id"); trace == "" || !strings.Contains(text, `"trace":"`+trace+`"`) {
+			t.Errorf("%s %s: %s", path, body, text)
+		}
+	}
+}
+
+// Sites that do not exist are not explained.
+func TestExplainUnknownSite(t *testing.T) {
+	a := start(t, nil)
+	for _, site := range []string{"none", "../x", "a%00b", "--help", "0"} {
+		a.expect("GET", "/v1/explain?url=https://coast.example/&site="+site, "", 404, "is not known")
+	}
+	a.expect("GET", "/v1/explain?url=x:y", "", 422, "query.url")
 }
 
 // A page of the web is read with the parts that were asked for. What cannot be had has its reason.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"net/http"
+	"time"
 
 	"github.com/danielgtaylor/huma/v2"
 
@@ -38,6 +39,9 @@ func (explanation) Schema(huma.Registry) *huma.Schema {
 	}}
 }
 
+// explainLimit is less than requestLimit: robots.txt may have to wait for the pause of a host.
+const explainLimit = 20 * time.Second
+
 // addService registers the operations about the daemon.
 func (s *Server) addService(api huma.API) {
 	add(s, api, operation{id: "whoami", method: http.MethodGet, path: "/v1/whoami", tag: "service", summary: "Show what the key allows", scope: apikeys.Read, open: true},
@@ -51,13 +55,13 @@ func (s *Server) addService(api huma.API) {
 			return &object[actions.Status]{found}, err
 		})
 	add(s, api, operation{
-		id: "explain", method: http.MethodGet, path: "/v1/explain", tag: "service", summary: "Explain what crawling decides about a URL", scope: apikeys.Read, errors: []int{http.StatusUnprocessableEntity},
-		about: "Nothing is stored; robots.txt of the host may be asked.",
+		id: "explain", method: http.MethodGet, path: "/v1/explain", tag: "service", summary: "Explain what crawling decides about a URL", scope: apikeys.Read, errors: []int{http.StatusNotFound}, limit: explainLimit,
+		about: "Nothing is stored; robots.txt of the host may be asked. A host that asks for a long pause answers later than this request may take.",
 	}, func(ctx context.Context, in *struct {
 		URL  string `query:"url" required:"true" maxLength:"4096"`
 		Site string `query:"site" maxLength:"32" doc:"treat the URL as a page of this site; default: the site whose root is a prefix of the URL"`
 	}) (*object[explanation], error) {
-		text, err := actions.Explain(ctx, s.cfg.Explain, in.URL, in.Site)
+		text, err := s.actions.Explain(ctx, s.cfg.Explain, in.URL, in.Site)
 		return &object[explanation]{explanation(text)}, err
 	})
 }

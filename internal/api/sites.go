@@ -47,7 +47,7 @@ func (s *Server) addSites(api huma.API) {
 	}, s.listSites)
 	add(s, api, operation{
 		id: "createSite", method: http.MethodPost, path: "/v1/sites", tag: "sites", summary: "Create a site", scope: apikeys.Crawl, status: http.StatusCreated,
-		errors: []int{http.StatusConflict, http.StatusUnprocessableEntity},
+		errors: []int{http.StatusConflict},
 		about:  "The daemon crawls it at once. A repeated request with the header Idempotency-Key gets the site that exists, if its settings are those.",
 	}, func(ctx context.Context, in *newSiteInput) (*created[actions.Site], error) {
 		site, err := startOnce(in, func() (actions.Site, error) { return s.actions.CreateSite(ctx, in.Body) }, func() (actions.Site, error) { return s.actions.SameSite(ctx, in.Body) })
@@ -60,7 +60,7 @@ func (s *Server) addSites(api huma.API) {
 		})
 	add(s, api, operation{
 		id: "changeSite", method: http.MethodPatch, path: "/v1/sites/{site}", tag: "sites", summary: "Change, pause or resume a site", scope: apikeys.Crawl, site: "site",
-		errors: []int{http.StatusUnprocessableEntity}, about: "What is left out stays.",
+		about: "What is left out stays.",
 	}, func(ctx context.Context, in *struct {
 		SiteInput
 		Body actions.SiteChange

@@ -23,14 +23,14 @@ type created[T any] struct {
 // addWeb registers the operations about single pages of the web.
 func (s *Server) addWeb(api huma.API) {
 	add(s, api, operation{
-		id: "scrape", method: http.MethodPost, path: "/v1/scrape", tag: "web", summary: "Read one page", scope: apikeys.Crawl, open: true, errors: []int{http.StatusBadGateway, http.StatusGatewayTimeout},
+		id: "scrape", method: http.MethodPost, path: "/v1/scrape", tag: "web", summary: "Read one page", scope: apikeys.Crawl, open: true, errors: []int{http.StatusBadGateway},
 		about: "Asks for the page as the crawler would (robots.txt, public addresses only, one request to a host at a time) and returns what it says. Nothing is stored.",
 	}, func(ctx context.Context, in *struct{ Body actions.Scrape }) (*object[actions.ScrapedPage], error) {
 		page, err := s.scraper.Page(ctx, in.Body)
 		return &object[actions.ScrapedPage]{page}, err
 	})
 	add(s, api, operation{
-		id: "map", method: http.MethodPost, path: "/v1/map", tag: "web", summary: "List the URLs of a site without a crawl", scope: apikeys.Crawl, open: true, errors: []int{http.StatusBadGateway, http.StatusGatewayTimeout},
+		id: "map", method: http.MethodPost, path: "/v1/map", tag: "web", summary: "List the URLs of a site without a crawl", scope: apikeys.Crawl, open: true, errors: []int{http.StatusBadGateway},
 		about: "Reads the sitemaps of the host and the links of one page.",
 	}, func(ctx context.Context, in *struct{ Body actions.Map }) (*object[actions.URLMap], error) {
 		found, err := s.scraper.Map(ctx, in.Body)
@@ -47,7 +47,7 @@ type SiteInput struct {
 func (s *Server) addCrawls(api huma.API) {
 	add(s, api, operation{
 		id: "startCrawl", method: http.MethodPost, path: "/v1/crawl", tag: "crawls", summary: "Create a site and crawl it", scope: apikeys.Crawl, status: http.StatusCreated,
-		errors: []int{http.StatusConflict, http.StatusUnprocessableEntity},
+		errors: []int{http.StatusConflict},
 		about:  "With the header Prefer: wait=SECONDS the answer comes when the crawl has ended, or after this time. A repeated request with the header Idempotency-Key gets the crawl that exists, if its settings are those.",
 	}, func(ctx context.Context, in *newSiteInput) (*created[actions.Crawl], error) {
 		crawl, err := startOnce(in, func() (actions.Crawl, error) { return s.actions.StartCrawl(ctx, in.Body) }, func() (actions.Crawl, error) {

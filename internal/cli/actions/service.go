@@ -36,13 +36,16 @@ type Command struct {
 }
 
 // Explain returns what crawling decides about a URL, as JSON. crawler is crawler-task; site may be empty.
-func Explain(ctx context.Context, crawler Command, typed, site string) (json.RawMessage, error) {
+func (a *Actions) Explain(ctx context.Context, crawler Command, typed, site string) (json.RawMessage, error) {
 	u, err := target.Parse(typed)
 	if err != nil {
 		return nil, &Invalid{"url", typed, err.Error()}
 	}
 	args := append(slices.Clone(crawler.Args), "--explain", u.Text)
 	if site != "" {
+		if _, err := a.storedSite(ctx, site, "urls", "filters", "properties"); err != nil {
+			return nil, err
+		}
 		args = append(args, "--site", site)
 	}
 	cmd := exec.CommandContext(ctx, crawler.Program, args...)

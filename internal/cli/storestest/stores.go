@@ -68,6 +68,9 @@ func Open(t testing.TB) *Stores {
 	return s
 }
 
+// Dir is the data folder.
+func (s *Stores) Dir() string { return s.dir }
+
 // String names the stores in messages.
 func (s *Stores) String() string { return "the stores of the test" }
 
