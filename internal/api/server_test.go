@@ -287,7 +287,7 @@ func (a *served) testPage() {
 }
 
 // Problems of the library have the trace of their request, too.
-func TestTrace(t *testing.T) {
+func TestEveryProblemHasATrace(t *testing.T) {
 	a := start(t, nil)
 	for path, body := range map[string]string{"/v1/sites": `{`, "/v1/scrape": `{"url":1}`, "/v1/map": `{}`} {
 		_, text, header := a.exchange("POST", path, body)
