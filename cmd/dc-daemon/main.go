@@ -24,7 +24,8 @@ the configuration is valid; 1 it is not.`,
 }
 
 func main() {
-	process.RunIfWorker(nil, nil) // of pages that the API reads
+	// The worker reads pages for the API.
+	process.RunIfWorker(nil, func(work func() int) int { return command.Profiled("page-reader", work) })
 	os.Exit(daemonprogram.Program{Text: text, AdminPort: 5503, StatusPort: 5580, Cluster: true, Settings: readServices}.Main(os.Args[1:]))
 }
 

@@ -104,7 +104,10 @@ func (s *Scraper) Page(ctx context.Context, r Scrape) (page ScrapedPage, err err
 	if !known {
 		return page, &Invalid{"mode", r.Mode, "it is not one of balanced, precision, recall, whole"}
 	}
-	q := reading.Question{Mode: mode, HTML: slices.Contains(r.Formats, "html")}
+	if r.Formats == nil {
+		r.Formats = []string{"markdown"}
+	}
+	q := reading.Question{Mode: mode, HTML: slices.Contains(r.Formats, "html"), Parts: append([]string{}, r.Formats...)}
 	if err := r.addFields(&q); err != nil {
 		return page, err
 	}
@@ -121,7 +124,9 @@ func (s *Scraper) Page(ctx context.Context, r Scrape) (page ScrapedPage, err err
 		return page, err
 	}
 	page.URL, page.Status, page.ContentType, page.Fetched = answer.FinalURL, answer.Code, q.ContentType, answer.Started.UTC()
-	page.keepFormats(r.Formats, answer.Body)
+	if slices.Contains(r.Formats, "rawHtml") {
+		page.RawHTML = rawText(answer.Body, page.ContentType)
+	}
 	return page, nil
 }
 
@@ -195,27 +200,4 @@ func (s *Scraper) read(ctx context.Context, q reading.Question, body []byte, pag
 		return fmt.Errorf("read the answer of a worker: %w", err)
 	}
 	return nil
-}
-
-// keepFormats removes what was not asked for.
-func (p *ScrapedPage) keepFormats(formats []string, body []byte) {
-	if formats == nil {
-		formats = []string{"markdown"}
-	}
-	wants := func(name string) bool { return slices.Contains(formats, name) }
-	if !wants("markdown") {
-		p.Markdown = ""
-	}
-	if !wants("text") {
-		p.Text = ""
-	}
-	if !wants("links") {
-		p.Links = nil
-	}
-	if !wants("media") {
-		p.Media = nil
-	}
-	if wants("rawHtml") {
-		p.RawHTML = rawText(body, p.ContentType)
-	}
 }

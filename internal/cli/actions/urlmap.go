@@ -109,7 +109,7 @@ func (c *mapping) addLinks(url string) error {
 	}
 	c.addURL(MappedURL{URL: canonical.WithoutFragment(answer.FinalURL), Source: "root"})
 	var page ScrapedPage
-	if err := c.read(c.ctx, reading.Question{URL: answer.FinalURL, ContentType: answer.Header.Get("Content-Type")}, answer.Body, &page); err != nil {
+	if err := c.read(c.ctx, reading.Question{URL: answer.FinalURL, ContentType: answer.Header.Get("Content-Type"), Parts: []string{"links"}}, answer.Body, &page); err != nil {
 		c.addProblem(err)
 		return nil // such as a PDF
 	}

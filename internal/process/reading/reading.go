@@ -9,6 +9,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"hce/dc/extract"
@@ -23,6 +24,7 @@ type Question struct {
 	ContentType string // header of the answer; "": found in the page
 	Mode        extract.Mode
 	HTML        bool            // the article as HTML too
+	Parts       []string        // wanted ones of text, markdown, links and media; nil: all
 	Fields      json.RawMessage // names to fields (package fields); nil: none
 	Schema      json.RawMessage // JSON schema instead of Fields; nil: none
 }
@@ -67,7 +69,27 @@ func (q *Question) Answer(body []byte) (json.RawMessage, error) {
 	if set != nil {
 		a.readFields(set, body, q)
 	}
+	a.keepParts(q.Parts)
 	return json.Marshal(a)
+}
+
+// keepParts leaves out parts that are not wanted: they would be written, read and dropped.
+func (a *Answer) keepParts(wanted []string) {
+	if wanted == nil {
+		return
+	}
+	if !slices.Contains(wanted, "text") {
+		a.Text = ""
+	}
+	if !slices.Contains(wanted, "markdown") {
+		a.Markdown = ""
+	}
+	if !slices.Contains(wanted, "links") {
+		a.Links = nil
+	}
+	if !slices.Contains(wanted, "media") {
+		a.Media = nil
+	}
 }
 
 // readFields reads the fields of an HTML page.
