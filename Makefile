@@ -25,8 +25,8 @@ SCRATCH = $(shell scripts/testdir.sh)
 # after the other, the simulated week, which is one long computation, and the programs and commands that are a process for
 # each call: the packages below them have tests of their own with it.
 PLAIN := ./internal/wire/... ./internal/web/... ./canonical ./robots ./sitemap ./warc \
-	$(addprefix ./internal/process/,article author chain choice contenthash document/... entry fallback extractor language/... linkresolve markup media \
-	metadata multiitem office outline pdf pubdate ranking redirectlink render scraper template writer) ./extract ./internal/storage/expr ./internal/storage/conformance/... \
+	$(addprefix ./internal/process/,article author chain choice contenthash document/... entry fallback fields extractor language/... linkresolve markup media \
+	metadata multiitem office outline pdf pubdate ranking reading redirectlink render scraper template writer) ./extract ./internal/storage/expr/... ./internal/storage/conformance/... \
 	$(addprefix ./internal/cli/,crawlprogram export extraction pages parquetfile processprogram referrers sitespec strict wacz warcimport) \
 	./internal/daemon/simulation ./cmd/... ./internal/layertest ./internal/config ./examples ./packaging ./scripts
 

@@ -2,7 +2,7 @@
 //
 // Every link passes through this package before it is compared, stored or hashed, so that
 // two texts for one page give one row, one file and one fetch. The canonical form keeps the
-// escapes of a link, because a request sends them as they were written; wire.KeyOfURL, the key
+// escapes of a link, because a request sends them as they were written; urlkey.Of, the key
 // of a row, does not depend on them.
 //
 //	u, err := canonical.Web.Resolve("http://example.com/a/b.html", "../c?d=1#top")

@@ -12,6 +12,7 @@ import (
 
 	"hce/dc/internal/testkit/rig"
 	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/errormask"
 )
 
 // One page changes, one disappears, one stays; then the site is deleted. Tables and
@@ -48,7 +49,7 @@ func TestChangesAndDeletion(t *testing.T) {
 	}
 
 	removed := after[w.URL+"/p2.html"]
-	if removed.HTTPCode != 404 || removed.State != wire.URLError || removed.Status != wire.StatusCrawled || removed.ErrorMask&wire.ErrHTTP == 0 || removed.Crawled != 2 {
+	if removed.HTTPCode != 404 || removed.State != wire.URLError || removed.Status != wire.StatusCrawled || removed.ErrorMask&errormask.HTTP == 0 || removed.Crawled != 2 {
 		t.Errorf("removed page: %+v", removed)
 	}
 	if n := len(versions(t, r, id, removed.URLMd5)); n != 1 {

@@ -24,7 +24,7 @@ import (
 	"hce/dc/internal/childprocess"
 	"hce/dc/internal/storage/sqldb"
 	"hce/dc/internal/testkit/testgolden"
-	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/errormask"
 )
 
 // patient is an installation with a crawled site, in which a fault is plantedFaults.
@@ -106,7 +106,7 @@ func (p *patient) crawl(url string, more ...string) {
 }
 
 // fail makes a site whose only URL has failed.
-func (p *patient) fail(url string, bit wire.ErrorMask) {
+func (p *patient) fail(url string, bit errormask.Mask) {
 	p.t.Helper()
 	p.run("hce", "site", "new", url, "--name", "failing", "--data", p.dir)
 	p.ask(fmt.Sprintf(`["URL_UPDATE",[{"siteId":"failing","url":%q,"status":4,"errorMask":%d}]]`, url, uint64(bit)))
@@ -559,11 +559,11 @@ var plantedSites = []plant{
 	{"the proxy of a site does not answer", "sites", "does not answer", false, func(p *patient) {
 		p.run("hce", "site", "edit", "site", "--property", "HTTP_PROXY_HOST=127.0.0.1:1", "--data", p.dir)
 	}},
-	{"a site lies in a network that is not public", "sites", "SSRF_GUARD", false, func(p *patient) { p.fail("http://10.0.0.1/", wire.ErrGuard) }},
+	{"a site lies in a network that is not public", "sites", "SSRF_GUARD", false, func(p *patient) { p.fail("http://10.0.0.1/", errormask.Guard) }},
 	{"a host does not answer", "sites", "CONNECTION_ERROR", false, func(p *patient) {
 		p.crawl("http://127.0.0.1:1/", "--allow-network", "127.0.0.0/8", "--property", "RETRY=0")
 	}},
-	{"a name does not resolve", "sites", "CONNECTION_ERROR", false, func(p *patient) { p.fail("http://no-such-host.invalid/", wire.ErrConnection) }},
+	{"a name does not resolve", "sites", "CONNECTION_ERROR", false, func(p *patient) { p.fail("http://no-such-host.invalid/", errormask.Connection) }},
 	{"a site wants a password", "sites", "AUTH_ERROR", false, func(p *patient) { p.crawl(p.refusing(401), "--allow-network", "127.0.0.0/8") }},
 	{"robots.txt cannot be read", "sites", "robots.txt", false, func(p *patient) {
 		p.crawl(p.refusing(503), "--allow-network", "127.0.0.0/8", "--property", retryOnce)
@@ -571,7 +571,7 @@ var plantedSites = []plant{
 	{"all URLs of a site fail", "sites", "HTTP_ERROR", false, func(p *patient) { p.crawl(p.refusing(404), "--allow-network", "127.0.0.0/8") }},
 	{"the pages of a site cannot be processed", "sites", "cannot be processed", false, func(p *patient) {
 		for i := range 8 {
-			p.ask(fmt.Sprintf(`["URL_UPDATE",[{"siteId":"site","url":"%sp%d.html","errorMask":%d}]]`, p.root, i, uint64(wire.ErrProcessorBudget)))
+			p.ask(fmt.Sprintf(`["URL_UPDATE",[{"siteId":"site","url":"%sp%d.html","errorMask":%d}]]`, p.root, i, uint64(errormask.ProcessorBudget)))
 		}
 	}},
 }

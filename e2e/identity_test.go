@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"hce/dc/internal/daemon/broker"
+	"hce/dc/internal/daemon/broker/brokertest"
 	"hce/dc/internal/testkit/rig"
 	"hce/dc/internal/testkit/testwait"
 )
@@ -187,7 +188,5 @@ func useBrokerOf(t *testing.T, data, other string) {
 		t.Fatal(err)
 	}
 	own.URLs = theirs.URLs
-	if err := broker.WriteJoin(filepath.Join(data, "node.join"), own); err != nil {
-		t.Fatal(err)
-	}
+	brokertest.WriteJoin(t, filepath.Join(data, "node.join"), own)
 }

@@ -11,6 +11,7 @@ import (
 	"hce/dc/examples/hostileweb/web"
 	"hce/dc/internal/testkit/rig"
 	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/errormask"
 )
 
 // A crawl of an endless web, in batches of all sites until no row is New, ends at the limits of
@@ -134,12 +135,12 @@ func TestHostileScripts(t *testing.T) {
 	id := rig.SiteID(w.Root())
 	newTaskSites(t, env, map[string]any{"urls": []string{w.Root()}, "requestDelay": 0, "fetchType": 2,
 		"properties": []map[string]any{{"name": "ROBOTS_MODE", "value": "0"}}})
-	ends := map[string]func(wire.ErrorMask) bool{
-		"markup/script-only":     func(m wire.ErrorMask) bool { return m == 0 },
-		"markup/script-endless":  func(m wire.ErrorMask) bool { return m != 0 },
-		"markup/refresh/odd":     func(m wire.ErrorMask) bool { return m == 0 },
-		"markup/refresh/endless": func(m wire.ErrorMask) bool { return true }, // the browser may stop at any page
-		"body/endless":           func(m wire.ErrorMask) bool { return m != 0 },
+	ends := map[string]func(errormask.Mask) bool{
+		"markup/script-only":     func(m errormask.Mask) bool { return m == 0 },
+		"markup/script-endless":  func(m errormask.Mask) bool { return m != 0 },
+		"markup/refresh/odd":     func(m errormask.Mask) bool { return m == 0 },
+		"markup/refresh/endless": func(m errormask.Mask) bool { return true }, // the browser may stop at any page
+		"body/endless":           func(m errormask.Mask) bool { return m != 0 },
 	}
 	var items []any
 	var urls []string

@@ -17,7 +17,7 @@ import (
 	"time"
 
 	"hce/dc/internal/childprocess"
-	crawling "hce/dc/internal/crawl"
+	"hce/dc/internal/crawl/settings"
 	"hce/dc/internal/testkit/rig"
 	"hce/dc/internal/testkit/testlog"
 	"hce/dc/internal/testkit/testwait"
@@ -37,7 +37,7 @@ func malformedValues(t *testing.T) map[string]string {
 	values := map[string]string{}
 	for _, row := range aPropertyRow.FindAllStringSubmatch(string(text), -1) {
 		for _, name := range regexp.MustCompile("`(\\w+)`").FindAllStringSubmatch(row[1], -1) {
-			if !slices.Contains(crawling.Guards, name[1]) {
+			if !slices.Contains(settings.Guards, name[1]) {
 				continue
 			}
 			values[name[1]] = "31x28 y"
@@ -48,7 +48,7 @@ func malformedValues(t *testing.T) map[string]string {
 	}
 	values["ROBOTS_REL"] = `["nofollow"]` // other texts are words
 	values["SITEMAPS"] = "ftp://x.test/"  // or relative URLs
-	for _, name := range crawling.Guards {
+	for _, name := range settings.Guards {
 		if values[name] == "" {
 			t.Errorf("docs/properties.md has no row of %s", name)
 		}

@@ -18,6 +18,7 @@ import (
 
 	"hce/dc/internal/testkit/rig"
 	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/errormask"
 )
 
 // greedyMemory limits the memory of the crawler while many hosts send as much as they
@@ -29,7 +30,7 @@ const greedyMemory = 400 << 20
 var greedy = []struct {
 	what  string
 	serve http.HandlerFunc
-	want  wire.ErrorMask
+	want  errormask.Mask
 }{
 	{"a page of 15 MiB", func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "text/html; charset=utf-8")
@@ -47,7 +48,7 @@ var greedy = []struct {
 	{"an endless page", func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "text/html; charset=utf-8")
 		write(w, greedyPage, 1<<40)
-	}, wire.ErrSize},
+	}, errormask.Size},
 	{"15 MiB of gzip", func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "text/html; charset=utf-8")
 		w.Header().Set("Content-Encoding", "gzip")

@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/lenient"
 )
 
 // The sh blocks of the README are executed in order, in one shell, in a folder with bin,
@@ -162,7 +163,7 @@ func readmeHas(out []byte, part string) error {
 
 // readmeBatch checks that both items in the answer of a task have the status.
 func readmeBatch(out []byte, status int64) error {
-	batch, err := wire.ReadBatch(out, &wire.Notes{})
+	batch, err := wire.ReadBatch(out, &lenient.Notes{})
 	if err != nil {
 		return err
 	}

@@ -18,6 +18,7 @@ import (
 	"hce/dc/internal/testkit/rig"
 	"hce/dc/internal/testkit/testwait"
 	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/urlkey"
 )
 
 // searchSite is a site with a page, an image, a document, and a hostile page.
@@ -153,7 +154,7 @@ func TestSearch(t *testing.T) {
 
 	site.news = "The new news is about hornbeams."
 	news := p.find(t, "pages", "beeches").Results[0]
-	again(t, r, id, wire.URL{URLMd5: wire.KeyOfURL(w.URL + "/news.html")})
+	again(t, r, id, wire.URL{URLMd5: urlkey.Of(w.URL + "/news.html")})
 	testwait.UntilWithin(t, crawlLimit, "the new words are found", func() bool { return p.find(t, "pages", "hornbeams").Count == 1 })
 	// Each of the two processors notices a change of the index by itself.
 	testwait.Until(t, "the old words are not found", func() bool { return p.find(t, "pages", "beeches").Count == 0 })

@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/lenient"
 )
 
 // root is the first page of the site of all example requests: siteserver -addr 127.0.0.1:8080.
@@ -45,25 +46,25 @@ func TestRequests(t *testing.T) {
 // TestRequestsAreValid passes each file to the reader of its operation, which must accept it
 // without unknown keys.
 func TestRequestsAreValid(t *testing.T) {
-	for name, read := range map[string]func(json.RawMessage, *wire.Notes) error{
-		"site-new.json":    func(m json.RawMessage, n *wire.Notes) error { _, err := wire.ReadSiteNew(m, n); return err },
-		"site-status.json": func(m json.RawMessage, n *wire.Notes) error { _, err := wire.ReadSiteStatus(m, n); return err },
-		"site-find.json":   func(m json.RawMessage, n *wire.Notes) error { _, err := wire.ReadSiteFind(m, n); return err },
-		"site-delete.json": func(m json.RawMessage, n *wire.Notes) error { _, err := wire.ReadSiteDelete(m, n); return err },
-		"url-new.json":     func(m json.RawMessage, n *wire.Notes) error { _, err := wire.ReadURLNew(m, n); return err },
-		"url-status.json":  func(m json.RawMessage, n *wire.Notes) error { _, err := wire.ReadURLStatus(m, n); return err },
-		"url-fetch.json":   func(m json.RawMessage, n *wire.Notes) error { _, err := wire.ReadURLFetch(m, n); return err },
-		"url-content.json": func(m json.RawMessage, n *wire.Notes) error { _, err := wire.ReadURLContent(m, n); return err },
-		"batch.json":       func(m json.RawMessage, n *wire.Notes) error { _, err := wire.ReadBatch(m, n); return err },
-		"realtime.json":    func(m json.RawMessage, n *wire.Notes) error { _, err := wire.ReadBatch(m, n); return err },
-		"process.json":     func(m json.RawMessage, n *wire.Notes) error { _, err := wire.ReadBatch(m, n); return err },
+	for name, read := range map[string]func(json.RawMessage, *lenient.Notes) error{
+		"site-new.json":    func(m json.RawMessage, n *lenient.Notes) error { _, err := wire.ReadSiteNew(m, n); return err },
+		"site-status.json": func(m json.RawMessage, n *lenient.Notes) error { _, err := wire.ReadSiteStatus(m, n); return err },
+		"site-find.json":   func(m json.RawMessage, n *lenient.Notes) error { _, err := wire.ReadSiteFind(m, n); return err },
+		"site-delete.json": func(m json.RawMessage, n *lenient.Notes) error { _, err := wire.ReadSiteDelete(m, n); return err },
+		"url-new.json":     func(m json.RawMessage, n *lenient.Notes) error { _, err := wire.ReadURLNew(m, n); return err },
+		"url-status.json":  func(m json.RawMessage, n *lenient.Notes) error { _, err := wire.ReadURLStatus(m, n); return err },
+		"url-fetch.json":   func(m json.RawMessage, n *lenient.Notes) error { _, err := wire.ReadURLFetch(m, n); return err },
+		"url-content.json": func(m json.RawMessage, n *lenient.Notes) error { _, err := wire.ReadURLContent(m, n); return err },
+		"batch.json":       func(m json.RawMessage, n *lenient.Notes) error { _, err := wire.ReadBatch(m, n); return err },
+		"realtime.json":    func(m json.RawMessage, n *lenient.Notes) error { _, err := wire.ReadBatch(m, n); return err },
+		"process.json":     func(m json.RawMessage, n *lenient.Notes) error { _, err := wire.ReadBatch(m, n); return err },
 	} {
 		t.Run(name, func(t *testing.T) {
 			text, err := os.ReadFile(name)
 			if err != nil {
 				t.Fatal(err)
 			}
-			var notes wire.Notes
+			var notes lenient.Notes
 			if err := read(text, &notes); err != nil || len(notes.Unknown) > 0 {
 				t.Errorf("error %v, unknown keys %v", err, notes.Unknown)
 			}

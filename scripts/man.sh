@@ -21,6 +21,7 @@ page() {
 	done
 }
 
+# hce-search comes after hce: "hce search" and hce-search have one page, that of the program.
 for folder in "$here"/cmd/*/; do
 	program=$(basename "$folder")
 	page "$program"

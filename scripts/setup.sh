@@ -284,29 +284,72 @@ ensure_promtool() {
 # --- JavaScript -----------------------------------------------------------------------
 
 # npm_packages lists the packages that the tests load: a line for each, with name, version and
-# the SHA-256 of its archive. What the tests load of them needs no other package.
+# the SHA-256 of its archive. What the tests load of the first ones needs no other package; the others are the client of the Model
+# Context Protocol, a validator of OpenAPI, the reference of Standard Webhooks and the compiler of TypeScript with what they need.
 npm_packages='hyparquet 1.31.5 5fb6b118fcbc4575771204acd0aa5cab532f40be92339094b7cc756d79830ab5
 fzstd 0.1.1 5ed2ee2d3439067be211d0093292c708a831045372342c897437e5a4997c45c5
 replaywebpage 2.5.3 b7d35c39c4da9b7121c5a393911d8675d4cc6f19513c380191e16b086bea812c
-warcio 2.4.11 144a55b7bf093071300123e581c42978912ea600cda252074f6ddecc3a3a6ce5'
+warcio 2.4.11 144a55b7bf093071300123e581c42978912ea600cda252074f6ddecc3a3a6ce5
+@modelcontextprotocol/client 2.4.0 55c36d1e1ee68f34b614f6f75cc1f5d9a3c6506faa0ab1ced833745244170de7
+@modelcontextprotocol/core 2.4.0 e0c1eb59e43eeb6c9912e8f4dbd0c473976cdd4dda21f9473958d2bd15e3a98c
+@seriousme/openapi-schema-validator 2.11.0 70f69d93ee8a9fd7ac0dbbef98288a49c3120ce7076006e5ff336e131266cd2e
+@stablelib/base64 1.0.1 0130711d2e0d3f87436c7825db1f35bd6134fba2eda64b0df43d781f9b6a596a
+ajv-draft-04 1.0.0 b2328acf9b3a5b1b3a098789770c2dd34ed86b5913c904c056091ec10319c2e7
+ajv-formats 3.0.1 f4d6980fd367381fd29199066911e863db8d97496613b6c2c5b91563a150acc5
+ajv 8.20.0 b2f0b3a893bbb8cc5efb6814f08b1499e19e31d5dd73683f5893382f48f6e7b3
+cross-spawn 7.0.6 188c320cdc413adfec03098fda72af7a9b02152ba13d3a8f87f172d93ced38ea
+eventsource-parser 3.1.1 44a0a0ca6cecea76ac47de3e73414ceb32dbbfb8f3b6408906d81170c68e36ed
+eventsource 3.0.7 7c62d4bb196e59b39c5af79e550d6fe4261649a74d9f5e605b071e1da6081c92
+fast-deep-equal 3.1.3 b019a0980f27638dc3f85836b0e478f188e00d7a6e5852c0819fa86f56e47b8f
+fast-sha256 1.3.0 4f897ea2594dc9cfb1250e7d4d0f65b4f105952a802fff2d06990bf1dc2c84f6
+fast-uri 3.1.9 4f5a67f7b61110aae7b3ad38e806627f5712f4c150bd38eb804a562e69a9ee5e
+isexe 2.0.0 47cfe872e088e28c53b736fef305324b57cc1cfc9f72a9b0f769f92731cb8359
+jose 6.2.18 74f10b4021f84c0f926bcdd9fac19baf37bb6e555692fd8a106abade3ba39204
+json-schema-traverse 1.0.0 023222622df29fc274bde5d3590e47aa1d4a8e3c1d6e2aba029948ed79799b21
+path-key 3.1.1 4b8999acb914830edcd3c5b8fec632b32c6bc759ac3edc86336f5a9e08ba7b92
+pkce-challenge 5.0.1 d1fcbbae5bc05562d13de7c520c2951699e8262a8317fa6c8bbcd8dcff3bea70
+require-from-string 2.0.2 cb694a4965908f7775a0c757f00cf4e624d193cd71d77988fbcca0f597b88d82
+shebang-command 2.0.0 9acba5bd18a51e9cdf5898380e4df63f803e1844def64ae1a46f88cff86d556e
+shebang-regex 3.0.0 fedbabaa6db26c6be0183f82777dfa852d59a62f8885de93bd32ebc28758958f
+standardwebhooks 1.1.1 d0bc8fec280c9e30ea3cbc876f44fe71d56f443aeca2bd2bdf745718308d4aed
+typescript 5.9.3 10e108c9cf7d5f2879053dff18515fb405abf2ccef63eaaf017d9c571687a1d3
+which 2.0.2 a13adf5fddeb769655edce551e81fbb11904b9c9be76d95e41da8c4c499d4edc
+yaml 2.9.1 4ef6c54cf559b8a207b7b518378230805a1c84af239b14960e8c67c7d59de5d3
+zod 4.6.7 84efd155bed93270286e793fc951be270b536cbd5b0eeb111f0fa3967201d698'
+
+# ensure_python installs what the Python client and the example of a ZMQ client need, for the python3 of Debian.
+ensure_python() {
+	/usr/bin/python3 -c 'import httpx, zmq' 2>/dev/null || install_packages python3-httpx python3-zmq
+}
 
 # ensure_npm_packages unpacks them into .cache/node_modules. It runs none of their scripts.
 ensure_npm_packages() {
+	missing=
 	while read -r module version sum; do
-		[ ! -e "$cache/node_modules/$module/version-$version" ] || continue
-		found npm || install_packages npm
-		say "unpacking $module $version into .cache/node_modules"
-		rm -rf "$cache/npm" "$cache/node_modules/$module"
-		mkdir -p "$cache/npm" "$cache/node_modules"
-		(cd "$cache/npm" && quietly npm pack "$module@$version" &&
-			echo "$sum  $module-$version.tgz" | quietly sha256sum -c && tar -xzf "$module-$version.tgz") ||
-			fail "the npm package $module $version could not be fetched, or has another SHA-256 than $sum"
-		touch "$cache/npm/package/version-$version"
-		mv "$cache/npm/package" "$cache/node_modules/$module"
-		rm -rf "$cache/npm"
+		[ -e "$cache/node_modules/$module/version-$version" ] || missing="$missing $module@$version"
 	done <<-END
 		$npm_packages
 	END
+	[ -n "$missing" ] || return 0
+	found npm || install_packages npm
+	say "unpacking$missing into .cache/node_modules"
+	rm -rf "$cache/npm"
+	mkdir -p "$cache/npm" "$cache/node_modules"
+	# shellcheck disable=SC2086 # a word for each package
+	(cd "$cache/npm" && quietly npm pack $missing) || fail "npm packages could not be fetched:$missing"
+	while read -r module version sum; do
+		[ ! -e "$cache/node_modules/$module/version-$version" ] || continue
+		archive=$(printf '%s' "${module#@}-$version.tgz" | tr / -)
+		rm -rf "$cache/node_modules/$module" "$cache/npm/package"
+		(cd "$cache/npm" && echo "$sum  $archive" | quietly sha256sum -c && mkdir package && tar -xzf "$archive" --strip-components=1 -C package) ||
+			fail "the npm package $module $version has another SHA-256 than $sum"
+		touch "$cache/npm/package/version-$version"
+		mkdir -p "$(dirname "$cache/node_modules/$module")"
+		mv "$cache/npm/package" "$cache/node_modules/$module"
+	done <<-END
+		$npm_packages
+	END
+	rm -rf "$cache/npm"
 }
 
 # --- Benchmark ----------------------------------------------------------------------
@@ -336,6 +379,7 @@ if [ -n "${1:-}" ]; then
 	ensure_programs
 	ensure_promtool
 	ensure_npm_packages
+	ensure_python
 	command -v apt-get >/dev/null 2>&1 ||
 		have_docs postgresql-doc-15/html/index.html ||
 		fail "the tests need the documentation in Debian's packages postgresql-doc-15, python3.11-doc, apache2-doc and openjdk-17-doc, below $docs_root or .cache/docs"

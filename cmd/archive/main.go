@@ -3,16 +3,12 @@
 package main
 
 import (
-	"context"
 	"os"
-	"os/signal"
-	"syscall"
 
 	"hce/dc/internal/apps/archive/program"
+	"hce/dc/internal/cli/command"
 )
 
 func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	context.AfterFunc(ctx, stop) // a second signal ends the process
-	os.Exit(program.Command(ctx, os.Stdout, os.Stderr).Main(os.Args[1:]))
+	os.Exit(program.Command(command.SignalContext(), os.Stdout, os.Stderr).Main(os.Args[1:]))
 }

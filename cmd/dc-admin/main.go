@@ -3,11 +3,8 @@
 package main
 
 import (
-	"context"
 	"os"
-	"os/signal"
 	"strings"
-	"syscall"
 
 	"hce/dc/internal/cli/client"
 	"hce/dc/internal/cli/command"
@@ -44,8 +41,7 @@ options, fields or classes, or an unreadable ini file; 3 the daemon cannot be re
 }
 
 func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	context.AfterFunc(ctx, stop) // a second signal ends the process
+	ctx := command.SignalContext()
 	var r request
 	c := command.New(text, func() int { return r.main(ctx) })
 	c.Config(&r.config, text.Name)

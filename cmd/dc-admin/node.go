@@ -12,7 +12,7 @@ import (
 	"hce/dc/internal/cli/client"
 	"hce/dc/internal/cli/command"
 	"hce/dc/internal/files"
-	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/cluster"
 )
 
 const nodeExit = `0 done; 1 the daemon refused the command, or is no head of a cluster; 2 wrong options or ini
@@ -93,13 +93,13 @@ the last hour and were refused: a copied machine or data folder, or an old servi
 		Examples: "  dc-admin node ls\n  dc-admin node ls --json",
 	},
 	run: func(ctx context.Context, s client.Server, r *nodeRequest) (int, error) {
-		answer, exit, err := s.Cluster(ctx, wire.ClusterCommand{Command: wire.ClusterList})
+		answer, exit, err := s.Cluster(ctx, cluster.Command{Command: cluster.List})
 		if err != nil {
 			return exit, err
 		}
 		if r.json {
 			if answer.Nodes == nil {
-				answer.Nodes = []wire.ClusterNode{}
+				answer.Nodes = []cluster.Node{}
 			}
 			return exit, printJSON(answer.Nodes)
 		}
@@ -113,7 +113,7 @@ func printJSON(v any) error {
 	return e.Encode(v)
 }
 
-func printNodes(list []wire.ClusterNode) error {
+func printNodes(list []cluster.Node) error {
 	t := tabwriter.NewWriter(os.Stdout, 0, 8, 2, ' ', 0)
 	fmt.Fprintln(t, "NAME\tADDRESS\tSTATE\tMEMBER\tLOAD\tBUSY\tLAG\tSEEN\tVERSION")
 	known := func(n float64, form string) string {
@@ -177,7 +177,7 @@ A new node takes hosts of the others: with their pages, and while the crawl goes
 		if err := files.CheckOutput(path); err != nil {
 			return command.ExitRefused, fmt.Errorf("%w; choose another file with --out", err)
 		}
-		answer, exit, err := s.Cluster(ctx, wire.ClusterCommand{Command: wire.ClusterAdd, Node: name})
+		answer, exit, err := s.Cluster(ctx, cluster.Command{Command: cluster.Add, Node: name})
 		if err != nil {
 			return exit, err
 		}
@@ -209,7 +209,7 @@ is draining, then drained: with --wait the command returns then.`,
 	},
 	run: func(ctx context.Context, s client.Server, r *nodeRequest) (int, error) {
 		for r.wait {
-			answer, exit, err := s.Cluster(ctx, wire.ClusterCommand{Command: wire.ClusterDrain, Node: r.names[0]})
+			answer, exit, err := s.Cluster(ctx, cluster.Command{Command: cluster.Drain, Node: r.names[0]})
 			if err != nil {
 				return exit, err
 			}
@@ -220,7 +220,7 @@ is draining, then drained: with --wait the command returns then.`,
 			case <-time.After(drainLook):
 			}
 		}
-		return r.printNodeState(ctx, s, wire.ClusterDrain, nil)
+		return r.printNodeState(ctx, s, cluster.Drain, nil)
 	},
 }
 
@@ -234,7 +234,7 @@ var nodeUndrain = nodeSub{
 		Examples: "  dc-admin node undrain n1",
 	},
 	run: func(ctx context.Context, s client.Server, r *nodeRequest) (int, error) {
-		return r.printNodeState(ctx, s, wire.ClusterUndrain, nil)
+		return r.printNodeState(ctx, s, cluster.Undrain, nil)
 	},
 }
 
@@ -250,7 +250,7 @@ A node without hosts is removed at once: it is disconnected and cannot connect a
 		Examples: "  dc-admin node remove n1",
 	},
 	run: func(ctx context.Context, s client.Server, r *nodeRequest) (int, error) {
-		return r.printNodeState(ctx, s, wire.ClusterRemove, map[string]string{
+		return r.printNodeState(ctx, s, cluster.Remove, map[string]string{
 			"leaving": "its hosts move to the other nodes; \"dc-admin node ls\" shows the progress",
 		})
 	},
@@ -270,7 +270,7 @@ saved, start the node with it instead.`,
 		Examples: "  dc-admin node lost n2",
 	},
 	run: func(ctx context.Context, s client.Server, r *nodeRequest) (int, error) {
-		return r.printNodeState(ctx, s, wire.ClusterLost, map[string]string{
+		return r.printNodeState(ctx, s, cluster.Lost, map[string]string{
 			"lost": "its pages are gone; its hosts begin again on the other nodes, from the roots of the sites",
 		})
 	},
@@ -288,13 +288,13 @@ one is accepted.`,
 		Examples: "  dc-admin node accept n1",
 	},
 	run: func(ctx context.Context, s client.Server, r *nodeRequest) (int, error) {
-		return r.printNodeState(ctx, s, wire.ClusterAccept, map[string]string{"accepted": "start dc-node with the folder that should be the node"})
+		return r.printNodeState(ctx, s, cluster.Accept, map[string]string{"accepted": "start dc-node with the folder that should be the node"})
 	},
 }
 
 // printNodeState runs a command about a node and prints its state, with what that means.
 func (r *nodeRequest) printNodeState(ctx context.Context, s client.Server, name string, meanings map[string]string) (exit int, err error) {
-	what := wire.ClusterCommand{Command: name, Node: r.names[0]}
+	what := cluster.Command{Command: name, Node: r.names[0]}
 	answer, exit, err := s.Cluster(ctx, what)
 	switch {
 	case err != nil:

@@ -3,11 +3,8 @@
 package main
 
 import (
-	"context"
 	"os"
-	"os/signal"
 	"slices"
-	"syscall"
 
 	"hce/dc/internal/cli/command"
 )
@@ -45,8 +42,7 @@ or a failure of the machine; 4 interrupted.`,
 }
 
 func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
+	ctx := command.SignalContext()
 	var o options
 	if slices.Contains(os.Args[1:], "--strict") {
 		text.UsageError = command.ExitRefused

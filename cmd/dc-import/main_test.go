@@ -27,6 +27,8 @@ import (
 	"hce/dc/internal/storage/sqldb"
 	"hce/dc/internal/storage/sqldb/mariadbtest"
 	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/errormask"
+	"hce/dc/internal/wire/schema"
 	"hce/dc/internal/wire/zpack"
 )
 
@@ -296,7 +298,7 @@ func TestImport(t *testing.T) {
 			equal(t, "proxies", got.Proxies, int64(2))
 			var proxies []wire.Proxy
 			n.ask(`["PROXY_STATUS",[{"siteId":"news","host":"proxy:3128"}]]`, &proxies)
-			equal(t, "proxies of news", []any{len(proxies), proxies[0].Host, proxies[0].CityName, proxies[0].UDate}, []any{1, "proxy:3128", "Köln", wire.Date("")})
+			equal(t, "proxies of news", []any{len(proxies), proxies[0].Host, proxies[0].CityName, proxies[0].UDate}, []any{1, "proxy:3128", "Köln", schema.Date("")})
 			checkSites(t, n)
 			checkRows(t, n)
 
@@ -320,10 +322,10 @@ func checkSites(t *testing.T, n *target) {
 	t.Helper()
 	s := n.site("news")
 	equal(t, "news", []any{s.Description, s.CDate, s.UDate, s.State, s.Priority, s.MaxResourceSize},
-		[]any{"Zeitung für München", wire.Date("2014-01-05 10:00:00"), wire.Date("2014-01-06 10:00:00"), int64(1), int64(7), int64(1 << 40)})
+		[]any{"Zeitung für München", schema.Date("2014-01-05 10:00:00"), schema.Date("2014-01-06 10:00:00"), int64(1), int64(7), int64(1 << 40)})
 	equal(t, "counters", []any{s.Resources, s.Contents, s.NewURLs, s.DeletedURLs, s.CollectedURLs, s.Size, s.Errors, s.AVGSpeed, s.ErrorMask},
-		[]any{int64(3), int64(1), int64(5), int64(3), int64(9), int64(1<<40 + 2710), int64(1), int64(2000), wire.ErrHTTP | wire.ErrMacro | wire.ErrSynchronize | wire.ErrFiltersBreak | wire.ErrDatabase})
-	equal(t, "filters", []any{len(s.Filters), s.Filters[0].Pattern, s.Filters[0].Action, s.Filters[0].UDate}, []any{1, "ü(.*)", int64(-1), wire.Date("2014-01-05 10:00:00")})
+		[]any{int64(3), int64(1), int64(5), int64(3), int64(9), int64(1<<40 + 2710), int64(1), int64(2000), errormask.HTTP | errormask.Macro | errormask.Synchronize | errormask.FiltersBreak | errormask.Database})
+	equal(t, "filters", []any{len(s.Filters), s.Filters[0].Pattern, s.Filters[0].Action, s.Filters[0].UDate}, []any{1, "ü(.*)", int64(-1), schema.Date("2014-01-05 10:00:00")})
 	var values []string
 	for _, p := range s.Properties {
 		values = append(values, p.Name+"="+p.Value)
@@ -334,10 +336,10 @@ func checkSites(t *testing.T, n *target) {
 	made := n.site(self)
 	equal(t, "made by itself", []any{made.State, made.NewURLs, len(made.Properties)}, []any{int64(3), int64(1), 5})
 	general := n.site("0")
-	equal(t, "general", []any{general.CDate, len(general.Filters), general.NewURLs}, []any{wire.Date("2014-01-01 10:00:00"), 1, int64(1)})
+	equal(t, "general", []any{general.CDate, len(general.Filters), general.NewURLs}, []any{schema.Date("2014-01-01 10:00:00"), 1, int64(1)})
 	equal(t, "general properties", []any{len(general.Properties), general.Properties[0].Value}, []any{2, "text/html,text/xml"})
 	locked := n.site("locked")
-	equal(t, "locked", []any{locked.State, locked.UDate}, []any{int64(4), wire.Date("")})
+	equal(t, "locked", []any{locked.State, locked.UDate}, []any{int64(4), schema.Date("")})
 	equal(t, "mine", n.site("mine").Description, "exists")
 	equal(t, "no id", n.site("orphan").State, int64(wire.SiteNotFound))
 }
@@ -362,8 +364,8 @@ func checkRows(t *testing.T, n *target) {
 		equal(t, url+" batch", u.BatchID, int64(0))
 	}
 	u := n.url("news", news)
-	equal(t, "dates", []any{u.UDate, u.TcDate, u.CDate}, []any{wire.Date("2014-01-05 10:00:00"), wire.Date("2014-01-05 10:00:00"), wire.Date("2014-01-05 10:00:00")})
-	equal(t, "moved bits", n.url("news", news+"macro").ErrorMask, wire.ErrHTTP|wire.ErrMacro|wire.ErrSynchronize|wire.ErrFiltersBreak|wire.ErrDatabase)
+	equal(t, "dates", []any{u.UDate, u.TcDate, u.CDate}, []any{schema.Date("2014-01-05 10:00:00"), schema.Date("2014-01-05 10:00:00"), schema.Date("2014-01-05 10:00:00")})
+	equal(t, "moved bits", n.url("news", news+"macro").ErrorMask, errormask.HTTP|errormask.Macro|errormask.Synchronize|errormask.FiltersBreak|errormask.Database)
 
 	var contents []struct {
 		ProcessedContents []wire.Content
@@ -374,7 +376,7 @@ func checkRows(t *testing.T, n *target) {
 	if err != nil || !strings.Contains(string(text), `"Page"`) {
 		t.Errorf("content %s: %v", text, err)
 	}
-	equal(t, "date of the content", contents[0].ProcessedContents[0].CDate, wire.Date("2014-01-05 10:00:00"))
+	equal(t, "date of the content", contents[0].ProcessedContents[0].CDate, schema.Date("2014-01-05 10:00:00"))
 	for text, want := range map[string]int64{
 		"SELECT COUNT(*) FROM {dc_urls_deleted} WHERE Site_Id = 'news' AND URLMd5 = '" + wire.Md5(news+"gone") + "'": 2,
 		"SELECT LENGTH(Value) FROM {dc_attributes} WHERE Site_Id = 'news' AND URLMd5 = '" + wire.Md5(news) + "'":     4,
@@ -406,7 +408,7 @@ func TestImportKeyFiles(t *testing.T) {
 	defer store.Close()
 	e, _, err := store.Get(t.Context(), "news", wire.Md5(news))
 	source.must(err)
-	equal(t, "entry", []any{string(e.Data), e.CDate.Format(wire.DateLayout)}, []any{"front", "2014-02-01 00:00:00"})
+	equal(t, "entry", []any{string(e.Data), e.CDate.Format(schema.DateLayout)}, []any{"front", "2014-02-01 00:00:00"})
 
 	c, _, errs := n.program(source.options("--import-key-files", filepath.Join("data", "dc_dbdata"))...)
 	if err := c.Run(); err == nil || !strings.Contains(errs.String(), "is key_value_storage_dir itself") {

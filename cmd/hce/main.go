@@ -1,14 +1,17 @@
 // hce is the crawler for people: one command crawls a site, and others manage sites, show pages and
-// export them (docs/hce.md).
+// export them (docs/hce.md). archive, ose, hce-search and hce-webserver serve are sub-commands, too.
 package main
 
 import (
 	"context"
 	"os"
-	"os/signal"
 	"runtime/debug"
-	"syscall"
 
+	archive "hce/dc/internal/apps/archive/program"
+	ose "hce/dc/internal/apps/ose/program"
+	search "hce/dc/internal/apps/search/program"
+	webserver "hce/dc/internal/apps/webserver/program"
+	"hce/dc/internal/cli/command"
 	"hce/dc/internal/cli/hce"
 	"hce/dc/internal/daemon/load"
 	"hce/dc/internal/engine"
@@ -18,9 +21,13 @@ import (
 
 func main() {
 	process.RunIfWorker(storage.Evaluate, nil)
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	context.AfterFunc(ctx, stop) // a second signal ends the process
-	os.Exit(hce.Command(ctx, openEngine, os.Stdout, os.Stderr).Main(os.Args[1:]))
+	ctx := command.SignalContext()
+	c := hce.Command(ctx, openEngine, os.Stdout, os.Stderr)
+	c.AddAs("archive", "archive", archive.Command(ctx, os.Stdout, os.Stderr))
+	c.AddAs("ose", "ose", ose.Command(ctx, os.Stdout, os.Stderr))
+	c.AddAs("search", "hce-search", search.Command(ctx, os.Stdout, os.Stderr))
+	c.AddAs("serve", "hce-webserver serve", webserver.ServeCommand())
+	os.Exit(c.Main(os.Args[1:]))
 }
 
 // openEngine opens a folder for a crawl, which works as crawler-task and processor-task do. So less frequent garbage collection

@@ -11,6 +11,7 @@ import (
 	"hce/dc/internal/cli/export"
 	"hce/dc/internal/cli/storestest"
 	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/errormask"
 )
 
 func TestMain(m *testing.M) {
@@ -32,7 +33,7 @@ func newWorld(t *testing.T) *world {
 	w := &world{Stores: stores, site: stores.NewSite(root), port: stores.Port, folder: t.TempDir()}
 	w.AddPage(w.site, root+"a.html", "The mill", "It works twice a day.")
 	w.AddPage(w.site, root+"b.html", "The ferry", "It\x1b[31m leaves at noon.")
-	w.AddFailed(w.site, root+"gone.html", 404, wire.ErrHTTP)
+	w.AddFailed(w.site, root+"gone.html", 404, errormask.HTTP)
 	return w
 }
 

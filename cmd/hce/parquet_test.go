@@ -16,7 +16,7 @@ import (
 	"hce/dc/internal/cli/export"
 	"hce/dc/internal/cli/storestest"
 	"hce/dc/internal/web/dates"
-	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/errormask"
 )
 
 // modules is where scripts/setup.sh puts the JavaScript packages.
@@ -48,7 +48,7 @@ func TestParquetHasTheRowsOfJSONL(t *testing.T) {
 	stores.AddPage(site, root+"odd", "\x1b[31m \"quoted\" <b> \u2028 müde 東京 \U0001F600", strings.Repeat("a long text ", 30000))
 	stores.AddPage(site, root+"empty", "", "")
 	for i := range 5 {
-		stores.AddFailed(site, fmt.Sprint(root, "gone", i), 404, wire.ErrHTTP|wire.ErrorMask(1<<i))
+		stores.AddFailed(site, fmt.Sprint(root, "gone", i), 404, errormask.HTTP|errormask.Mask(1<<i))
 	}
 	fields := append([]string{"urlMd5", "url"}, without(export.FieldNames(), "urlMd5", "url")...)
 	for name, args := range map[string][]string{

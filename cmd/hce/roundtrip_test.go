@@ -18,7 +18,7 @@ import (
 
 	"hce/dc/internal/cli/clitest"
 	"hce/dc/internal/cli/storestest"
-	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/secret"
 	"hce/dc/warc"
 )
 
@@ -121,7 +121,7 @@ func plainFields(fields []string) (list []string) {
 		renamed := slices.ContainsFunc(fields, func(other string) bool { return strings.HasPrefix(other, "X-Archive-Orig-"+name+":") })
 		if !renamed && name != "Cookie" {
 			name, value, _ := strings.Cut(strings.TrimPrefix(f, "X-Archive-Orig-"), ": ")
-			list = append(list, name+": "+wire.ShownAnswerField(name, value))
+			list = append(list, name+": "+secret.ShowAnswerField(name, value))
 		}
 	}
 	return list

@@ -19,6 +19,7 @@ import (
 	"hce/dc/internal/cli/clitest"
 	"hce/dc/internal/cli/storestest"
 	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/errormask"
 	"hce/dc/warc"
 )
 
@@ -37,7 +38,7 @@ func TestWACZ(t *testing.T) {
 		want = append(want, root+name)
 		stores.AddPage(site, root+name, "Same", "a body that two pages have")
 	}
-	stores.AddFailed(site, root+"gone", 404, wire.ErrHTTP)
+	stores.AddFailed(site, root+"gone", 404, errormask.HTTP)
 
 	folder := t.TempDir()
 	args := []string{"export", site, "--server", "127.0.0.1:" + stores.Port, "--format", "wacz", "--out", "pages.wacz"}

@@ -18,6 +18,8 @@ import (
 	stored "hce/dc/internal/cli/pages"
 	"hce/dc/internal/cli/storestest"
 	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/errormask"
+	"hce/dc/internal/wire/urlkey"
 	"hce/dc/warc"
 )
 
@@ -46,7 +48,7 @@ func warcKeys(t *testing.T, path string) (keys []string) {
 		}
 		counts[found.Type]++
 		if found.Type == warc.Response || found.Type == warc.Revisit {
-			keys = append(keys, wire.KeyOfURL(found.TargetURI()))
+			keys = append(keys, urlkey.Of(found.TargetURI()))
 		}
 		if ids[found.ID()] {
 			t.Errorf("%s %s is there twice", found.Type, found.ID())
@@ -74,7 +76,7 @@ func TestWARCWithAnotherLibrary(t *testing.T) {
 	stores.AddPages(site, root, 120)
 	stores.AddPage(site, root+"same1", "Same", "text é")
 	stores.AddPage(site, root+"same2", "Same", "text é")
-	stores.AddFailed(site, root+"gone", 404, wire.ErrHTTP)
+	stores.AddFailed(site, root+"gone", 404, errormask.HTTP)
 	contents := []any{}
 	for i := range 60 {
 		contents = append(contents, map[string]any{

@@ -200,6 +200,7 @@ type eventStream struct {
 	control  *http.ResponseController
 	filter   events.Filter
 	position int64
+	told     int64 // position that the client knows
 	err      error // of the first write that failed
 }
 
@@ -215,8 +216,17 @@ func (e *eventStream) writeGap(oldest int64) {
 	e.write("id: %d\nevent: gap\ndata: {\"oldest\":%d}\n\n", e.position, oldest)
 }
 
-// send sends events until the client leaves, the daemon stops, or the key is revoked. A line without an event tells the client its
-// position, so that it need not read what the filter leaves out again.
+// writePlace tells a client whose filter leaves events out how far it is. The event has data: some clients forget an id without.
+func (e *eventStream) writePlace() {
+	if e.told == e.position {
+		e.write(": still here\n\n")
+		return
+	}
+	e.told = e.position
+	e.write("id: %d\nevent: place\ndata: {}\n\n", e.position)
+}
+
+// send sends events until the client leaves, the daemon stops, or the key is revoked.
 func (e *eventStream) send(r *http.Request) {
 	ready := e.server.events.Ready()
 	beat := time.NewTicker(e.server.beat)
@@ -242,7 +252,7 @@ func (e *eventStream) send(r *http.Request) {
 			if _, p := e.server.findCaller(r); p != nil {
 				return
 			}
-			e.write("id: %d\n: still here\n\n", e.position)
+			e.writePlace()
 		}
 	}
 }
@@ -269,6 +279,7 @@ func (e *eventStream) sendNext(ctx context.Context) bool {
 			if err != nil {
 				e.err = err
 			}
+			e.told = one.ID
 			e.write("id: %d\nevent: %s\ndata: %s\n\n", one.ID, one.Type, data)
 		}
 		if len(list) < eventsAtOnce {

@@ -145,7 +145,9 @@ func TestEventStreamEnds(t *testing.T) {
 	a.expect("GET", "/v1/events?site="+other, "", 404, "not known", "Authorization", "Bearer "+narrow)
 	a.AddPage(other, "https://other.example/a", "A", "text")
 	two.next("event: page.new")
+	one.next("event: place") // behind the event of the other site
 	a.AddPage(site, root+"a", "A", "text")
+	one.next("event: page.new")
 	if data := one.next("data: "); !strings.Contains(data, root+"a") {
 		t.Errorf("the narrow key sees %s", data)
 	}

@@ -3,11 +3,13 @@ package api
 import (
 	"context"
 	"crypto/rand"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"math"
 	"net"
 	"net/http"
+	"regexp"
 	"strconv"
 	"strings"
 	"sync"
@@ -36,7 +38,7 @@ func callerOf(ctx context.Context) caller {
 // guard passes requests that may be served. It does not read their bodies.
 func (s *Server) guard(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		trace := rand.Text()
+		trace := traceOf(r)
 		h := w.Header()
 		h.Set("X-Request-Id", trace)
 		h.Set("Cache-Control", "no-store")
@@ -67,6 +69,22 @@ func (s *Server) guard(next http.Handler) http.Handler {
 	})
 }
 
+// traceParent is the header of W3C Trace Context: version, id of the trace, id of the parent, flags.
+var traceParent = regexp.MustCompile(`^[0-9a-f]{2}-([0-9a-f]{32})-[0-9a-f]{16}-[0-9a-f]{2}`)
+
+// traceOf returns the id of the trace that a request belongs to: that of the client, or a new one.
+func traceOf(r *http.Request) string {
+	if m := traceParent.FindStringSubmatch(r.Header.Get("Traceparent")); m != nil && m[1] != noTrace {
+		return m[1]
+	}
+	id := make([]byte, 16)
+	_, _ = rand.Read(id) // it never fails
+	return hex.EncodeToString(id)
+}
+
+// noTrace is the id that no trace has.
+const noTrace = "00000000000000000000000000000000"
+
 // serveCaller serves a request, and writes changes and faults to the log.
 func (s *Server) serveCaller(w http.ResponseWriter, r *http.Request, next http.Handler, c caller) {
 	s.rates.running.Add(1)
@@ -80,7 +98,7 @@ func (s *Server) serveCaller(w http.ResponseWriter, r *http.Request, next http.H
 				s.refuse(seen, r, newProblem(http.StatusInternalServerError, "the request failed; the log of the daemon says more"), c.trace)
 			}
 		}
-		if r.Method != http.MethodGet && r.Method != http.MethodHead || seen.status >= 500 {
+		if seen.status >= 500 || r.Method != http.MethodGet && r.Method != http.MethodHead && r.URL.Path != mcpPath {
 			s.log.Info("request", "key", c.name, "method", r.Method, "path", r.URL.Path, "code", seen.status, "ms", time.Since(began).Milliseconds(), "trace", c.trace)
 		}
 		if fault == http.ErrAbortHandler {

@@ -15,6 +15,7 @@ import (
 
 const (
 	healthPath  = "/v1/health"
+	mcpPath     = "/mcp"
 	openAPIPath = "/v1/openapi"
 )
 
@@ -59,15 +60,15 @@ func add[I, O any](s *Server, api huma.API, o operation, handle func(ctx context
 			ctx = limited
 		}
 		out, err := handle(ctx, in)
-		if err = s.reported(ctx, o, err); err != nil {
+		if err = s.reportError(ctx, o, err); err != nil {
 			return nil, err
 		}
 		return out, nil
 	})
 }
 
-// reported returns the error of an action as a problem. One that no client has made is for the log.
-func (s *Server) reported(ctx context.Context, o operation, err error) error {
+// reportError returns the error of an action as a problem. One that no client has made is for the log.
+func (s *Server) reportError(ctx context.Context, o operation, err error) error {
 	err = problemOf(err, o.method)
 	if err == nil {
 		return nil
@@ -112,6 +113,7 @@ func (s *Server) checkScope(api huma.API) func(ctx huma.Context, next func(huma.
 func (s *Server) newHandler() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET "+healthPath, s.serveHealth)
+	mux.Handle(mcpPath, s.newMCP())
 	s.register(humago.New(mux, documentConfig(s.cfg.Version)))
 	return s.guard(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		handler, pattern := mux.Handler(r)

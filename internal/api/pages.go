@@ -29,7 +29,7 @@ func (row) Schema(r huma.Registry) *huma.Schema {
 	if _, known := r.Map()[name]; !known {
 		s := &huma.Schema{
 			Type: huma.TypeObject, AdditionalProperties: true, Properties: map[string]*huma.Schema{},
-			Description: "A URL or page of a site with the fields that were asked for (docs/fields.md). A field without a value is empty or null.",
+			Description: "A URL or page of a site with the fields that were asked for (docs/hce.md, Fields). A field without a value is empty or null.",
 		}
 		for _, field := range export.FieldNames() {
 			s.Properties[field] = &huma.Schema{}
@@ -43,7 +43,7 @@ func (row) Schema(r huma.Registry) *huma.Schema {
 type rowsInput struct {
 	SiteInput
 	ListInput
-	Fields []string `query:"fields" doc:"names of fields (docs/fields.md), separated by commas"`
+	Fields []string `query:"fields" doc:"names of fields (docs/hce.md, Fields), separated by commas"`
 	Status string   `query:"status" enum:"new,crawling,crawled,processing,processed" doc:"only URLs with this status"`
 	Failed bool     `query:"failed" doc:"only URLs with an error"`
 	Prefix string   `query:"prefix" maxLength:"2048" doc:"only URLs that begin so"`
@@ -93,7 +93,7 @@ func (s *Server) addPages(api huma.API) {
 		id: "getPage", method: http.MethodGet, path: "/v1/sites/{site}/pages/{key}", tag: "pages", summary: "Show a page", scope: apikeys.Read, site: "site", errors: []int{http.StatusUnprocessableEntity},
 	}, func(ctx context.Context, in *struct {
 		PageInput
-		Fields []string `query:"fields" doc:"names of fields (docs/fields.md), separated by commas"`
+		Fields []string `query:"fields" doc:"names of fields (docs/hce.md, Fields), separated by commas"`
 	}) (*object[row], error) {
 		page, err := s.actions.Page(ctx, in.Site, in.Key, in.Fields)
 		return &object[row]{row(page)}, err
@@ -110,7 +110,7 @@ func (s *Server) addPages(api huma.API) {
 	}, s.getContent)
 	add(s, api, operation{
 		id: "export", method: http.MethodGet, path: "/v1/sites/{site}/export", tag: "pages", summary: "Export the pages of a site", scope: apikeys.Read, site: "site", limit: -1, errors: []int{http.StatusUnprocessableEntity},
-		about: "The answer is a stream. If it breaks off before its end, the connection does too.",
+		about: "The pages that hce export writes: fetched well, and not those that ask robots not to index them. The answer is a stream. If it breaks off before its end, the connection does too.",
 	}, s.export)
 }
 
@@ -182,10 +182,11 @@ func matches(header, tag string) bool {
 // exportInput chooses an export.
 type exportInput struct {
 	SiteInput
-	Format string   `query:"format" enum:"jsonl,csv,sitemap,warc" default:"jsonl" doc:"jsonl: a line of JSON for each page"`
-	Fields []string `query:"fields" doc:"names of fields, for jsonl and csv; separated by commas"`
-	Failed bool     `query:"failed" doc:"only URLs with an error"`
-	Since  string   `query:"since" format:"date-time" doc:"only pages whose content has changed since"`
+	Format  string   `query:"format" enum:"jsonl,csv,sitemap,warc" default:"jsonl" doc:"jsonl: a line of JSON for each page"`
+	Fields  []string `query:"fields" doc:"names of fields, for jsonl and csv; separated by commas"`
+	All     bool     `query:"all" doc:"all URLs, also failed and waiting ones"`
+	NoIndex bool     `query:"noindex" doc:"pages that ask robots not to index them, too"`
+	Since   string   `query:"since" format:"date-time" doc:"only pages whose content has changed since"`
 }
 
 // exportTypes are the types of the formats.
@@ -200,7 +201,7 @@ func (s *Server) export(ctx context.Context, in *exportInput) (*huma.StreamRespo
 			return nil, &actions.Invalid{Field: "since", Value: in.Since, Message: "it is no date and time such as 2024-07-01T00:00:00Z"}
 		}
 	}
-	job, err := s.actions.ExportJob(ctx, actions.Export{Site: in.Site, Format: in.Format, Fields: in.Fields, Failed: in.Failed, Since: since})
+	job, err := s.actions.ExportJob(ctx, actions.Export{Site: in.Site, Format: in.Format, Fields: in.Fields, All: in.All, NoIndex: in.NoIndex, Since: since})
 	if err != nil {
 		return nil, err
 	}

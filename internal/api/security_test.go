@@ -129,6 +129,19 @@ func TestBrowsers(t *testing.T) {
 	a.expect("GET", "/v1/sites", "", 200, `{"items":[]}`) // nothing was created
 }
 
+// A problem names the trace of the client (W3C Trace Context), or a new one.
+func TestTrace(t *testing.T) {
+	a := start(t, nil)
+	const id = "4bf92f3577b34da6a3ce929d0e0e4736"
+	a.expect("GET", "/v1/sites/none", "", 404, `"trace":"`+id+`"`, "Traceparent", "00-"+id+"-00f067aa0ba902b7-01")
+	for _, wrong := range []string{"", "00-" + noTrace + "-00f067aa0ba902b7-01", "00-" + id, "x"} {
+		_, text, header := a.exchange("GET", "/v1/sites/none", "", "Traceparent", wrong)
+		if own := header.Get("X-Request-Id"); len(own) != 32 || own == id || own == noTrace || !strings.Contains(text, `"trace":"`+own+`"`) {
+			t.Errorf("%q: %s %s", wrong, own, text)
+		}
+	}
+}
+
 // Bodies, heads, paths and rates have bounds.
 func TestBounds(t *testing.T) {
 	a := start(t, func(c *Config) { c.Rate = 100 })

@@ -3,6 +3,7 @@ package config
 import (
 	"errors"
 	"fmt"
+	"log/slog"
 	"maps"
 	"os"
 	"path/filepath"
@@ -192,7 +193,14 @@ func (f *File) Unknown() []string {
 		}
 	}
 	sort.Strings(list)
-	return list
+	return slices.Compact(list)
+}
+
+// LogUnknown logs what Unknown lists.
+func (f *File) LogUnknown(log *slog.Logger) {
+	for _, unknown := range f.Unknown() {
+		log.Warn("configuration", "warning", unknown)
+	}
 }
 
 // nearestKey returns the known key that an unknown key probably means. It prefers an equal

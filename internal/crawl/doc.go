@@ -1,13 +1,16 @@
 // Package crawl is the job of crawler-task: it takes a Batch, fetches its URLs and stores the
 // results in the repository (docs/spec/steps.md 1).
 //
-// A batch passes four stages. Links of pages may pass them again, in further passes;
+// A batch passes four stages, which runPass connects. Links of pages may pass them again, in further passes;
 // docs/architecture.md describes them.
 //
 //	plan     per site: state, limits, properties, filters; rows marked Crawling
-//	fetch    per host in turn, hosts side by side: robots.txt, gate, request
-//	page     response to row, files and outlinks
+//	fetch    per host in turn (frontier/hostqueue), hosts side by side: package visit has robots.txt, gate, request
+//	read     package reader: response to row, files and outlinks
 //	save     chunks to the repository: files first, then one transaction
+//
+// An item and its outcome, which the stages pass on, are package item. Package frontier/refill says when a batch takes
+// more rows while it fetches.
 //
 // Every item leaves in exactly one way: saved with its outcome, or handed back as New because
 // the time was over or the task was told to stop. A page is stored whole or handed back
@@ -20,10 +23,10 @@
 //
 // The state of a batch has four parts, each of which embeds the one before it:
 //
-//	environment    the job, the batch, its time, slots and memory of bodies; a visit has this part alone
-//	resultStore    stores results of sites
-//	planner        sites, settings and marked rows of items
-//	batchRun       queues, passes, pages and links
+//	visit.Environment    the batch, its time, slots and memory of bodies; visits and the reader of pages have it alone
+//	resultStore          stores results of sites
+//	planner              sites, settings and marked rows of items
+//	batchRun             passes, selections and the answer
 //
 //	job := &crawl.Job{Data: repository, Fetch: client, Gates: gates, Config: cfg, Now: time.Now, Log: log}
 //	answer, err := job.Run(ctx, batchJSON) // a wire.Batch

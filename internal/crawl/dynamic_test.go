@@ -16,10 +16,11 @@ import (
 	"time"
 
 	"hce/dc/hostgate"
-	"hce/dc/internal/crawl"
 	"hce/dc/internal/crawl/browser"
 	"hce/dc/internal/crawl/fetch"
+	"hce/dc/internal/crawl/visit"
 	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/errormask"
 )
 
 // shortDir is t.TempDir without the name of the test: the path of a profile has a maximum.
@@ -49,7 +50,7 @@ func newBrowser(t *testing.T, folder string, change func(*browser.Config)) *brow
 
 // acquisitions counts how often gates are acquired.
 type acquisitions struct {
-	crawl.Gates
+	visit.Gates
 	mu sync.Mutex
 	n  int
 }
@@ -199,15 +200,15 @@ func TestDynamic(t *testing.T) {
 		for _, tt := range []struct {
 			path   string
 			change func(*wire.URL)
-			bits   wire.ErrorMask
+			bits   errormask.Mask
 			asked  string // path that must not be requested
 			base   string
 		}{
 			{"/to-page", child, 0, "", "/page"},
 			{"/to-other", func(*wire.URL) {}, 0, "", "/open"},
-			{"/to-out", child, wire.ErrFiltersBreak, "/out", ""},
-			{"/to-closed", child, wire.ErrRobots, "/closed", ""},
-			{"/to-other-closed", func(*wire.URL) {}, wire.ErrRobots, "", ""},
+			{"/to-out", child, errormask.FiltersBreak, "/out", ""},
+			{"/to-closed", child, errormask.Robots, "/closed", ""},
+			{"/to-other-closed", func(*wire.URL) {}, errormask.Robots, "", ""},
 		} {
 			t.Run(tt.path, func(t *testing.T) {
 				w := world(t, "ROBOTS_MODE", "1")
@@ -231,7 +232,7 @@ func TestDynamic(t *testing.T) {
 			w := world(t)
 			it := w.item("s", s.URL+"/to-private")
 			w.run(batchOf(it))
-			if row := w.row(it); row.ErrorMask&wire.ErrGuard == 0 || row.State != wire.URLError {
+			if row := w.row(it); row.ErrorMask&errormask.Guard == 0 || row.State != wire.URLError {
 				t.Errorf("%s", bitNames(row.ErrorMask))
 			}
 		})
@@ -239,7 +240,7 @@ func TestDynamic(t *testing.T) {
 			w := world(t, "HTTP_REDIRECTS_MAX", "0")
 			it := w.item("s", s.URL+"/to-page")
 			w.run(batchOf(it))
-			if row := w.row(it); row.ErrorMask != wire.ErrMaxHTTPRedirects {
+			if row := w.row(it); row.ErrorMask != errormask.MaxHTTPRedirects {
 				t.Errorf("%s", bitNames(row.ErrorMask))
 			}
 		})
@@ -250,8 +251,8 @@ func TestDynamic(t *testing.T) {
 		const result = `{"sets": [{"name": "n", "items": ["return %s"]}], "result_type": %d}`
 		for _, tt := range []struct {
 			name, path, macro string
-			browser           crawl.Browser
-			bits              wire.ErrorMask
+			browser           visit.Browser
+			bits              errormask.Mask
 			raw               string // expected in the body
 			kind              string
 			links             []string
@@ -261,10 +262,10 @@ func TestDynamic(t *testing.T) {
 			{"behind the URL, before the property", "/old###document.body.append('inline')", `["throw 1"]`, seen, 0, "inline", "text/html", nil},
 			{"URLs", "/old", fmt.Sprintf(result, `['/m1', 'm2']`, 1), seen, 0, "", "", []string{s.URL + "/m1", s.URL + "/m2"}},
 			{"content", "/old", fmt.Sprintf(result, `document.body.textContent`, 2), seen, 0, "ж", "text/json", nil},
-			{"fails", "/page", `["throw new Error('x')"]`, seen, wire.ErrMacro, "", "", nil},
-			{"cannot be read", "/page", `{"sets": 1`, seen, wire.ErrMacroDeserialization, "", "", nil},
-			{"the ini forbids it", "/page", `["1"]`, forbids, wire.ErrMacro, "", "", nil},
-			{"the ini forbids it behind the URL", "/page###1", "", forbids, wire.ErrMacro, "", "", nil},
+			{"fails", "/page", `["throw new Error('x')"]`, seen, errormask.Macro, "", "", nil},
+			{"cannot be read", "/page", `{"sets": 1`, seen, errormask.MacroDeserialization, "", "", nil},
+			{"the ini forbids it", "/page", `["1"]`, forbids, errormask.Macro, "", "", nil},
+			{"the ini forbids it behind the URL", "/page###1", "", forbids, errormask.Macro, "", "", nil},
 		} {
 			t.Run(tt.name, func(t *testing.T) {
 				var properties []string
@@ -282,7 +283,7 @@ func TestDynamic(t *testing.T) {
 				if got := w.links(it); !slices.Equal(got, tt.links) {
 					t.Errorf("links %q", got)
 				}
-				if tt.bits == wire.ErrMacroDeserialization && w.SiteBits&tt.bits == 0 {
+				if tt.bits == errormask.MacroDeserialization && w.SiteBits&tt.bits == 0 {
 					t.Errorf("the site has %s", bitNames(w.SiteBits))
 				}
 			})
@@ -290,7 +291,7 @@ func TestDynamic(t *testing.T) {
 	})
 
 	t.Run("damping", func(t *testing.T) {
-		for timeout, want := range map[float64]wire.ErrorMask{10000.1: 0, 2000.5: wire.ErrFetcherInternal, -1: 0} {
+		for timeout, want := range map[float64]errormask.Mask{10000.1: 0, 2000.5: errormask.FetcherInternal, -1: 0} {
 			w := world(t)
 			it := w.item("s", s.URL+"/later", func(u *wire.URL) { u.HTTPTimeout = timeout })
 			w.run(batchOf(it))
@@ -333,7 +334,7 @@ func TestDynamic(t *testing.T) {
 		it := w.item("s", s.URL+"/busy")
 		before := time.Now()
 		w.run(batchOf(it))
-		if row := w.row(it); row.HTTPCode != 503 || row.ErrorMask != wire.ErrHTTP {
+		if row := w.row(it); row.HTTPCode != 503 || row.ErrorMask != errormask.HTTP {
 			t.Errorf("code %d, %s", row.HTTPCode, bitNames(row.ErrorMask))
 		}
 		if next, _, err := w.job.Gates.Next(s.host, 0, 1, time.Now()); err != nil || next.Before(before.Add(3*time.Second)) {
@@ -345,7 +346,7 @@ func TestDynamic(t *testing.T) {
 		w := world(t)
 		it := w.item("s", s.URL+"/conflict")
 		w.run(batchOf(it))
-		if row := w.row(it); row.HTTPCode != 409 || row.ErrorMask != wire.ErrHTTP {
+		if row := w.row(it); row.HTTPCode != 409 || row.ErrorMask != errormask.HTTP {
 			t.Errorf("code %d, %s", row.HTTPCode, bitNames(row.ErrorMask))
 		}
 	})
@@ -357,7 +358,7 @@ func TestDynamic(t *testing.T) {
 		w.job.Browser = newBrowser(t, folder, func(c *browser.Config) { c.Path = "no-such-chromium" })
 		it := w.item("s", s.URL+"/page")
 		w.run(batchOf(it))
-		if row := w.row(it); row.ErrorMask != wire.ErrFetcherInternal || row.HTTPCode != 400 {
+		if row := w.row(it); row.ErrorMask != errormask.FetcherInternal || row.HTTPCode != 400 {
 			t.Errorf("%s, code %d", bitNames(row.ErrorMask), row.HTTPCode)
 		}
 		if text := log.String(); !strings.Contains(text, "no-such-chromium") || !strings.Contains(text, "install") {
@@ -390,7 +391,7 @@ func TestDynamic(t *testing.T) {
 			w := world(t, "USER_PROXY", pool(1, "127.0.0.1:1", "socks5://127.0.0.1:2", "127.0.0.1:3"))
 			it := w.item("s", o.URL+"/page")
 			w.run(batchOf(it))
-			if row := w.row(it); row.ErrorMask != wire.ErrNoProxy || row.HTTPCode != 504 {
+			if row := w.row(it); row.ErrorMask != errormask.NoProxy || row.HTTPCode != 504 {
 				t.Errorf("%s, code %d", bitNames(row.ErrorMask), row.HTTPCode)
 			}
 			o.checkRelayed(t, 0)

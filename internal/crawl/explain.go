@@ -2,342 +2,36 @@ package crawl
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"maps"
-	"slices"
-	"time"
 
-	"hce/dc/canonical"
-	"hce/dc/internal/crawl/retry"
-	"hce/dc/internal/crawl/robotscache"
-	"hce/dc/internal/crawl/settings"
-	"hce/dc/internal/web/filter"
+	"hce/dc/internal/crawl/explain"
+	"hce/dc/internal/crawl/reader"
 	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/placement"
 )
-
-// Explanation is every decision that a URL would meet. Unknown parts are null.
-type Explanation struct {
-	URL        string               `json:"url"` // as requested by the caller
-	Canonical  string               `json:"canonical"`
-	URLMd5     string               `json:"urlMd5"`
-	Node       string               `json:"node,omitempty"` // of the cluster, which owns the host
-	Due        bool                 `json:"due"`            // the next batch of its site may include it
-	Reasons    []string             `json:"reasons"`        // why, or why not
-	Refused    []string             `json:"refused"`        // why it is no URL of the site, or is not requested: scheme, filters, robots.txt, limits
-	Site       *ExplainedSite       `json:"site"`
-	Row        *ExplainedRow        `json:"row"`
-	Filters    *ExplainedFilters    `json:"filters"`
-	Robots     *ExplainedRobots     `json:"robots"`
-	Politeness *ExplainedPoliteness `json:"politeness"`
-	Retry      []ExplainedRetry     `json:"retry"` // the site's table: RETRY
-	Request    *ExplainedRequest    `json:"request"`
-	Fetch      *ExplainedFetch      `json:"fetch"` // with --fetch
-}
-
-// ExplainedSite is the site of the URL. A limit of 0 is unlimited.
-type ExplainedSite struct {
-	ID           string   `json:"id"`
-	State        int64    `json:"state"`
-	FetchType    int64    `json:"fetchType"`
-	ErrorNames   []string `json:"errorNames"`
-	MaxURLs      int64    `json:"maxURLs"`
-	URLs         int64    `json:"collectedURLs"`
-	MaxResources int64    `json:"maxResources"`
-	Resources    int64    `json:"resources"`
-	MaxErrors    int64    `json:"maxErrors"`
-	Errors       int64    `json:"errors"`
-	Traps        bool     `json:"traps"`    // TRAPS: URLs of traps are asked last
-	Warnings     []string `json:"warnings"` // properties and filters that cannot be read
-}
-
-// ExplainedRow is the stored row of the URL.
-type ExplainedRow struct {
-	Status     int64     `json:"status"`
-	State      int64     `json:"state"`
-	Type       int64     `json:"type"`
-	Depth      int64     `json:"depth"`
-	Root       bool      `json:"root"`
-	Crawled    int64     `json:"crawled"`
-	BatchID    int64     `json:"batchId"`
-	HTTPCode   int64     `json:"httpCode"`
-	ErrorNames []string  `json:"errorNames"`
-	Retries    int64     `json:"retries"`    // answers in a row that meant "later"
-	RetryDate  wire.Date `json:"retryDate"`  // not asked before
-	RetryCause string    `json:"retryCause"` // of the last of them
-	Robots     []string  `json:"robots"`     // what its page asks of robots: noindex, nofollow, noarchive
-	Until      wire.Date `json:"unavailableAfter"`
-	Canonical  string    `json:"canonical"` // URL that its page declares
-	TcDate     wire.Date `json:"tcDate"`
-	UDate      wire.Date `json:"uDate"`
-}
-
-// ExplainedFilters is the verdict of the site's filters on the URL as a link.
-type ExplainedFilters struct {
-	Accepted bool            `json:"accepted"`
-	Rules    []ExplainedRule `json:"rules"`
-	refusal  string          // why not
-}
-
-// ExplainedRule is one filter.
-type ExplainedRule struct {
-	Pattern   string `json:"pattern"`
-	Subject   string `json:"subject"`
-	Operation int    `json:"operationCode"`
-	Stage     int    `json:"stage"`
-	Group     int    `json:"groupId"`
-	Effect    string `json:"effect"`  // include, exclude, condition or broken
-	Applies   bool   `json:"applies"` // to links and redirects
-	Matches   bool   `json:"matches"`
-}
-
-// ExplainedRobots is the verdict of robots.txt.
-type ExplainedRobots struct {
-	Mode       bool     `json:"mode"` // ROBOTS_MODE: robots.txt is used
-	URL        string   `json:"url"`
-	Allowed    bool     `json:"allowed"`
-	Line       string   `json:"line"` // the deciding line; "" if no line applies
-	CrawlDelay float64  `json:"crawlDelaySeconds"`
-	Sitemaps   []string `json:"sitemaps"`
-	Error      string   `json:"error,omitempty"` // why robots.txt is not available
-}
-
-// ExplainedPoliteness says when the next request to the host may be sent.
-type ExplainedPoliteness struct {
-	Host        string    `json:"host"`
-	DelayMs     int64     `json:"delayMs"` // the maximum of RequestDelay and Crawl-delay
-	Concurrency int       `json:"concurrency"`
-	InFlight    bool      `json:"inFlight"` // a request is running, or its task died
-	NextFetch   time.Time `json:"nextFetch"`
-}
-
-// ExplainedRetry is the rule for answers with one cause that means "later".
-type ExplainedRetry struct {
-	Cause      retry.Cause `json:"cause"`
-	Attempts   int         `json:"attempts"` // requests of a URL; 1: it is not asked again
-	Pause      float64     `json:"pauseSeconds"`
-	Longest    float64     `json:"longestSeconds"`
-	RetryAfter float64     `json:"retryAfterSeconds"` // bound of a Retry-After
-	Host       int         `json:"host"`              // answers in a row from which the pause holds for the host; 0: never
-}
-
-// mostExplained bounds the links of an Explanation.
-const mostExplained = 100
 
 // Explain returns every decision that a URL would meet, as a page of the site siteID, or of the
 // site that contains it if siteID is empty. It requests robots.txt, and with fetch the page, through
 // the host's gate and the site's proxies. It stores nothing except the time of its requests in the
 // gate file.
-func (j *Job) Explain(ctx context.Context, raw, siteID string, fetch bool) (*Explanation, error) {
-	return j.explainURL(ctx, raw, siteID, 0, fetch)
+func (j *Job) Explain(ctx context.Context, raw, siteID string, fetch bool) (*explain.Explanation, error) {
+	return j.answerQuestion(ctx, explain.Question{URL: raw, Site: siteID, Fetch: fetch})
 }
 
 // ExplainLink is Explain for a link of a page of the given depth, without a request for the page.
-func (j *Job) ExplainLink(ctx context.Context, raw, siteID string, depth int64) (*Explanation, error) {
-	return j.explainURL(ctx, raw, siteID, depth, false)
+func (j *Job) ExplainLink(ctx context.Context, raw, siteID string, depth int64) (*explain.Explanation, error) {
+	return j.answerQuestion(ctx, explain.Question{URL: raw, Site: siteID, Depth: depth})
 }
 
-func (j *Job) explainURL(ctx context.Context, raw, siteID string, depth int64, fetch bool) (*Explanation, error) {
-	e := &Explanation{URL: raw, Reasons: []string{}, Refused: []string{}}
-	text, err := canonical.Canonical(raw)
+func (j *Job) answerQuestion(ctx context.Context, q explain.Question) (*explain.Explanation, error) {
+	open := func(ctx context.Context, place placement.Placement) (*reader.Reader, context.Context) {
+		r, ctx := j.newRun(ctx, wire.Batch{CrawlerType: wire.CrawlNormal, DBMode: wire.DBRead}, j.Log)
+		r.reader.Last, r.Dry, r.Rotator, r.Place = true, true, j.Rotator.Unsaved(), place
+		return r.reader, ctx
+	}
+	e, err := explain.Answer(ctx, explain.Source{Rows: j.Data, Gates: j.Gates, FindPlacement: j.hostPlacement, OpenBatch: open}, q)
 	if err != nil {
-		e.Refused = append(e.Refused, "it has no canonical form: "+err.Error())
-		e.Reasons = append(e.Reasons, "the URL has no canonical form; give an absolute one of http or https: "+err.Error())
-		return e, nil
-	}
-	e.Canonical, e.URLMd5 = text, wire.KeyOfURL(text)
-	place, err := j.hostPlacement()
-	if err != nil {
-		return nil, fmt.Errorf("explain %s: %w", raw, err)
-	}
-	if e.Node = place.OwnerOfURL(text); !place.Mine(text) {
-		e.Reasons = append(e.Reasons, fmt.Sprintf("its host belongs to node %s of the cluster, and this is node %s: only %s has its row and requests it", e.Node, place.Self, e.Node))
-		return e, nil
-	}
-	if siteID == "" {
-		if siteID, err = j.Data.SiteOf(ctx, text); err != nil {
-			return nil, fmt.Errorf("explain %s: %w", raw, err)
-		}
-	}
-	stored, err := j.Data.Site(ctx, siteID)
-	if err != nil {
-		return nil, fmt.Errorf("explain %s: %w", raw, err)
-	}
-	if stored == nil {
-		e.Reasons = append(e.Reasons, "the site "+siteID+" is not known: make it with SITE_NEW, or name another with --site")
-		return e, nil
-	}
-	r, ctx := j.newRun(ctx, wire.Batch{CrawlerType: wire.CrawlNormal, DBMode: wire.DBRead}, j.Log)
-	defer r.cancel()
-	r.last, r.dry, r.rotator, r.place = true, true, j.Rotator.Unsaved(), place
-	site, it, err := r.explainItem(ctx, e, stored)
-	if err != nil {
-		return nil, fmt.Errorf("explain %s: %w", raw, err)
-	}
-	v := r.newVisit(it)
-	e.explainFilters(v, site, depth)
-	if err := e.explainRobots(ctx, v); err != nil {
-		return nil, fmt.Errorf("explain %s: %w", raw, err)
-	}
-	host := canonical.Host(it.target)
-	next, inFlight, err := j.Gates.Next(host, v.delay, it.settings.Concurrency, j.Now())
-	if err != nil {
-		return nil, fmt.Errorf("explain %s: %w", raw, err)
-	}
-	e.Politeness = &ExplainedPoliteness{
-		Host: host, DelayMs: v.delay.Milliseconds(), Concurrency: it.settings.Concurrency, InFlight: inFlight, NextFetch: next.UTC(),
-	}
-	for _, cause := range slices.Sorted(maps.Keys(it.settings.Retries)) {
-		rule := it.settings.Retries[cause]
-		e.Retry = append(e.Retry, ExplainedRetry{cause, rule.Attempts, rule.Pause.Seconds(), rule.Longest.Seconds(), rule.Asked.Seconds(), rule.Host})
-	}
-	q := v.pageRequest(it.target)
-	e.Request = &ExplainedRequest{
-		Method: q.Method, URL: it.publicURL(q.URL), Header: withoutSecrets(q.Header), Cookie: cookieOf(q), Proxy: proxyOf(it.settings), Fetcher: fetcherName(v.fetcherKind()),
-		TimeoutMs: q.Timeout.Milliseconds(), ConnectTimeoutMs: q.ConnectTimeout.Milliseconds(),
-		MaxBytes: q.MaxBytes, MaxRedirects: q.MaxRedirects, MaxHTMLRedirects: max(it.settings.HTMLRedirects, 0),
-	}
-	if referer := e.Request.Header.Get("Referer"); referer != "" {
-		e.Request.Header.Set("Referer", it.publicURL(referer))
-	}
-	e.decideInclusion(next.Sub(j.Now()), j.Now())
-	if fetch {
-		e.Fetch = r.tryFetch(ctx, v, it)
+		return nil, fmt.Errorf("explain %s: %w", q.URL, err)
 	}
 	return e, nil
-}
-
-// explainItem returns the item that a batch would have, and fills in what is known of it.
-func (r *batchRun) explainItem(ctx context.Context, e *Explanation, stored *wire.Site) (*siteWork, *item, error) {
-	rows, err := r.Data.Rows(ctx, stored.ID, []string{e.URLMd5})
-	if err != nil {
-		return nil, nil, err
-	}
-	row, known := rows[e.URLMd5]
-	if known {
-		e.Row = &ExplainedRow{
-			Status: row.Status, State: row.State, Type: row.Type, Depth: row.Depth, Root: row.Root(), Crawled: row.Crawled,
-			BatchID: row.BatchID, HTTPCode: row.HTTPCode, ErrorNames: row.ErrorMask.Names(),
-			Retries: row.Retries, RetryDate: row.RetryDate, RetryCause: row.RetryCause,
-			Robots: robotsOf(&row), Until: row.UnavailableAfter, Canonical: row.Canonical, TcDate: row.TcDate, UDate: row.UDate,
-		}
-	} else {
-		row = wire.NewURL(stored.ID, e.Canonical)
-		row.Type, row.RequestDelay, row.HTTPTimeout, row.ParentMd5 = stored.URLType, stored.RequestDelay, stored.HTTPTimeout, wire.Md5("")
-	}
-	site := &siteWork{Site: *stored, settings: map[string]*settings.Settings{}}
-	var problems []error
-	site.filters, problems = filter.Compile(filter.Rules(site.Filters))
-	cfg := r.Config
-	cfg.Dry = true
-	set, more := settings.Read(&site.Site, nil, cfg)
-	warnings := []string{}
-	for _, problem := range append(problems, more...) {
-		warnings = append(warnings, problem.Error())
-	}
-	e.Site = &ExplainedSite{
-		ID: site.ID, State: site.State, FetchType: site.FetchType, ErrorNames: site.ErrorMask.Names(),
-		MaxURLs: site.MaxURLs, URLs: site.CollectedURLs, MaxResources: site.MaxResources, Resources: site.Resources,
-		MaxErrors: site.MaxErrors, Errors: site.Errors, Traps: set.Traps, Warnings: warnings,
-	}
-	it := &item{BatchItem: wire.BatchItem{SiteID: site.ID, URLID: e.URLMd5, URL: row}, url: row, row: row}
-	it.url.ErrorMask = 0
-	it.site, it.settings = site, set
-	it.target = r.targetOf(it)
-	return site, it, nil
-}
-
-// robotsOf returns the robots directives of a page, an empty list without one.
-func robotsOf(row *wire.URL) []string { return append([]string{}, row.RobotsNames()...) }
-
-// explainFilters judges the URL as a link of a page of the given depth, if it has no row.
-func (e *Explanation) explainFilters(v *visit, site *siteWork, depth int64) {
-	env := v.filterEnv()
-	if e.Row == nil {
-		env.Depth = int(depth)
-	}
-	verdicts, accepted := site.filters.Explain(linkStage, e.Canonical, env)
-	e.Filters = &ExplainedFilters{Accepted: accepted, Rules: []ExplainedRule{}}
-	for _, d := range verdicts {
-		e.Filters.Rules = append(e.Filters.Rules, ExplainedRule{
-			Pattern: d.Rule.Pattern, Subject: d.Rule.Subject, Operation: d.Rule.OpCode, Stage: d.Rule.Stage, Group: d.Rule.Group,
-			Effect: d.Effect, Applies: d.Applies, Matches: d.Matches,
-		})
-	}
-	if !accepted {
-		e.Filters.refusal = filter.Refusal(verdicts)
-		host := canonical.Host(e.Canonical)
-		if !slices.ContainsFunc(site.URLs, func(r wire.SiteURL) bool { return canonical.Host(r.URL.URL) == host }) {
-			e.Filters.refusal += "; no root URL has its host " + host
-		}
-	}
-}
-
-// explainRobots requests robots.txt, unless the site does not use it, or its filters refuse the link.
-func (e *Explanation) explainRobots(ctx context.Context, v *visit) error {
-	if e.Row == nil && !e.Filters.Accepted {
-		return nil
-	}
-	origin, path := splitOrigin(v.item.target)
-	e.Robots = &ExplainedRobots{Mode: v.settings.Robots, URL: origin + "/robots.txt", Allowed: true, Sitemaps: []string{}}
-	if !v.settings.Robots {
-		return nil
-	}
-	err := v.throughProxy(ctx, nil)
-	var answer *robotscache.Answer
-	if err == nil {
-		answer, err = v.robotsRules(ctx, v.item.target)
-	}
-	if err := errors.Join(v.brokenBy(), ctx.Err()); err != nil {
-		return err
-	}
-	if err != nil {
-		e.Robots.Allowed, e.Robots.Error = false, err.Error()
-		return nil
-	}
-	found := answer.Rules
-	e.Robots.Allowed, e.Robots.Line = found.Allowed(v.settings.Agent, path)
-	e.Robots.Sitemaps = append(e.Robots.Sitemaps, found.Sitemaps()...)
-	if delay, ok := found.Delay(v.settings.Agent); ok {
-		e.Robots.CrawlDelay = delay.Seconds()
-		v.delay = max(v.delay, delay)
-	}
-	return nil
-}
-
-// decideInclusion decides whether the next batch of the site may include the URL, and why.
-func (e *Explanation) decideInclusion(wait time.Duration, now time.Time) {
-	var no []string
-	add := func(when bool, format string, args ...any) {
-		if when {
-			no = append(no, fmt.Sprintf(format, args...))
-		}
-	}
-	add(e.Site.State != wire.SiteActive, "the site is not active (state %d)", e.Site.State)
-	add(e.Site.MaxErrors > 0 && e.Site.Errors > e.Site.MaxErrors, "the site has more errors (%d) than maxErrors (%d)", e.Site.Errors, e.Site.MaxErrors)
-	add(e.Site.MaxResources > 0 && e.Site.Resources > e.Site.MaxResources, "the site has more resources (%d) than maxResources (%d)", e.Site.Resources, e.Site.MaxResources)
-	add(e.Row == nil, "the URL is no row of the site: it was not found on a page yet, or was refused")
-	if row := e.Row; row != nil {
-		add(row.Status != wire.StatusNew, "the row has status %d: only 1 (New) is selected", row.Status)
-		add(row.State != wire.URLEnabled, "the row has state %d: only 0 (enabled) is selected", row.State)
-		at, waits := row.RetryDate.Time()
-		add(row.Status == wire.StatusNew && waits && at.After(now), "it is not selected before %s: asked in vain %d times, the last cause: %s", row.RetryDate, row.Retries, row.RetryCause)
-		add(row.RetryCause != "" && row.RetryCause != wire.CauseTrap && !waits, "it was given up after %d requests; the last cause: %s", row.Retries, row.RetryCause)
-	}
-	known := len(no)
-	add(e.Row == nil && e.Site.MaxURLs > 0 && e.Site.URLs >= e.Site.MaxURLs, "the site is full: it has %d URLs of maxURLs (%d)", e.Site.URLs, e.Site.MaxURLs)
-	add(e.Row != nil && !e.Row.Root && !e.Filters.Accepted, "the filters of the site refuse it: %s", e.Filters.refusal)
-	add(e.Row == nil && !e.Filters.Accepted, "the filters of the site would refuse it as a link: %s", e.Filters.refusal)
-	if e.Robots != nil {
-		add(!e.Robots.Allowed && e.Robots.Error == "", "robots.txt forbids it: %s", e.Robots.Line)
-		add(e.Robots.Error != "", "robots.txt cannot be had: %s", e.Robots.Error)
-	}
-	e.Refused = append(e.Refused, no[known:]...)
-	e.Due, e.Reasons = len(no) == 0, no
-	if e.Due {
-		e.Reasons = []string{"the row is New and enabled, its site active, filters and robots.txt let it pass"}
-		if wait > 0 {
-			e.Reasons = append(e.Reasons, fmt.Sprintf("its host may be asked in %v", wait.Round(time.Millisecond)))
-		}
-	}
 }

@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/errormask"
+	"hce/dc/internal/wire/secret"
 )
 
 func TestExplain(t *testing.T) {
@@ -61,7 +63,7 @@ func TestExplain(t *testing.T) {
 			if e.Politeness.DelayMs != 2000 || e.Robots.CrawlDelay != 2 || !slices.Equal(e.Robots.Sitemaps, []string{"/map.xml"}) {
 				t.Errorf("%+v %+v", e.Politeness, e.Robots)
 			}
-			if got := e.Request.Header.Get("Authorization"); got != wire.HiddenValue {
+			if got := e.Request.Header.Get("Authorization"); got != secret.Hidden {
 				t.Errorf("the password is shown: %q", got)
 			}
 			if paths := s.paths(); slices.Contains(paths, tt.path) {
@@ -90,7 +92,7 @@ func TestExplain(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if f := e.Fetch; f == nil || f.Error == "" || !slices.Equal(f.ErrorNames, wire.ErrConnection.Names()) {
+		if f := e.Fetch; f == nil || f.Error == "" || !slices.Equal(f.ErrorNames, errormask.Connection.Names()) {
 			t.Errorf("%+v", e.Fetch)
 		}
 	})

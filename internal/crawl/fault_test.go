@@ -10,6 +10,7 @@ import (
 	"unicode/utf8"
 
 	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/errormask"
 )
 
 // hostile is a server with one path for each fault.
@@ -105,43 +106,43 @@ func TestFaults(t *testing.T) {
 	const both = "+ site"
 	tests := []struct {
 		name, target string // a target without a host is on the hostile server
-		bits         wire.ErrorMask
+		bits         errormask.Mask
 		code         int64
 		site         string // both: the site gets the bits too
 		properties   []string
 		change       func(*wire.Site, *wire.URL)
 	}{
-		{name: "dead server", target: "http://127.0.0.1:1/", bits: wire.ErrConnection, code: 400},
-		{name: "unresolvable name", target: "http://nobody.invalid/", bits: wire.ErrConnection, code: 400},
-		{name: "address inside", target: "http://10.1.2.3/", bits: wire.ErrConnection | wire.ErrGuard, code: 400},
-		{name: "redirect to an address inside", target: "/inside", bits: wire.ErrConnection | wire.ErrGuard, code: 400},
-		{name: "no HTTP scheme", target: "ftp://127.0.0.1/x", bits: wire.ErrBadURL, code: 400},
-		{name: "invalid port", target: "http://127.0.0.1:99999/", bits: wire.ErrBadURL, code: 400},
-		{name: "401", target: "/401", bits: wire.ErrHTTP | wire.ErrAuthorization, code: 401, site: both},
-		{name: "403", target: "/403", bits: wire.ErrHTTP | wire.ErrForbidden, code: 403, site: both},
-		{name: "404", target: "/404", bits: wire.ErrHTTP, code: 404, site: both},
-		{name: "407", target: "/407", bits: wire.ErrHTTP | wire.ErrAuthorization, code: 407, site: both},
-		{name: "500", target: "/500", bits: wire.ErrHTTP, code: 500, site: both},
-		{name: "503", target: "/503", bits: wire.ErrHTTP, code: 503, site: both},
-		{name: "empty body", target: "/empty", bits: wire.ErrEmpty, code: 200, site: both},
-		{name: "no content", target: "/204", bits: wire.ErrEmpty, code: 204, site: both},
-		{name: "no answer", target: "/hang", bits: wire.ErrTimeout, code: 400, change: func(_ *wire.Site, u *wire.URL) { u.HTTPTimeout = 60 }},
-		{name: "answer that stalls", target: "/stall", bits: wire.ErrTimeout, code: 400, change: func(_ *wire.Site, u *wire.URL) { u.HTTPTimeout = 60 }},
-		{name: "endless body", target: "/endless", bits: wire.ErrSize, code: 200, site: both},
-		{name: "larger than the site allows", target: "/large", bits: wire.ErrSize, code: 200, site: both,
+		{name: "dead server", target: "http://127.0.0.1:1/", bits: errormask.Connection, code: 400},
+		{name: "unresolvable name", target: "http://nobody.invalid/", bits: errormask.Connection, code: 400},
+		{name: "address inside", target: "http://10.1.2.3/", bits: errormask.Connection | errormask.Guard, code: 400},
+		{name: "redirect to an address inside", target: "/inside", bits: errormask.Connection | errormask.Guard, code: 400},
+		{name: "no HTTP scheme", target: "ftp://127.0.0.1/x", bits: errormask.BadURL, code: 400},
+		{name: "invalid port", target: "http://127.0.0.1:99999/", bits: errormask.BadURL, code: 400},
+		{name: "401", target: "/401", bits: errormask.HTTP | errormask.Authorization, code: 401, site: both},
+		{name: "403", target: "/403", bits: errormask.HTTP | errormask.Forbidden, code: 403, site: both},
+		{name: "404", target: "/404", bits: errormask.HTTP, code: 404, site: both},
+		{name: "407", target: "/407", bits: errormask.HTTP | errormask.Authorization, code: 407, site: both},
+		{name: "500", target: "/500", bits: errormask.HTTP, code: 500, site: both},
+		{name: "503", target: "/503", bits: errormask.HTTP, code: 503, site: both},
+		{name: "empty body", target: "/empty", bits: errormask.Empty, code: 200, site: both},
+		{name: "no content", target: "/204", bits: errormask.Empty, code: 204, site: both},
+		{name: "no answer", target: "/hang", bits: errormask.Timeout, code: 400, change: func(_ *wire.Site, u *wire.URL) { u.HTTPTimeout = 60 }},
+		{name: "answer that stalls", target: "/stall", bits: errormask.Timeout, code: 400, change: func(_ *wire.Site, u *wire.URL) { u.HTTPTimeout = 60 }},
+		{name: "endless body", target: "/endless", bits: errormask.Size, code: 200, site: both},
+		{name: "larger than the site allows", target: "/large", bits: errormask.Size, code: 200, site: both,
 			change: func(s *wire.Site, _ *wire.URL) { s.MaxResourceSize = 99_999 }},
-		{name: "compressed bomb", target: "/bomb", bits: wire.ErrSize, code: 200, site: both},
-		{name: "gzip cut off", target: "/gzip-cut", bits: wire.ErrPageConvert, code: 400},
-		{name: "body cut off", target: "/cut", bits: wire.ErrPageConvert, code: 400},
-		{name: "broken chunk", target: "/chunk", bits: wire.ErrPageConvert, code: 400},
-		{name: "not HTTP", target: "/noise", bits: wire.ErrFetchHTTP, code: 400},
-		{name: "closed without an answer", target: "/close", bits: wire.ErrConnection, code: 400},
-		{name: "redirect loop", target: "/loop", bits: wire.ErrMaxHTTPRedirects, code: 400, site: both},
-		{name: "too many redirects", target: "/many", bits: wire.ErrMaxHTTPRedirects, code: 400, site: both},
-		{name: "no redirects wanted", target: "/loop", bits: wire.ErrMaxHTTPRedirects, code: 400, site: both, properties: []string{"HTTP_REDIRECTS_MAX", "0"}},
-		{name: "redirect without Location", target: "/nowhere", bits: wire.ErrBadRedirection, code: 400},
-		{name: "redirect to no page", target: "/mail", bits: wire.ErrBadRedirection, code: 400},
-		{name: "wrong MIME", target: "/pdf", bits: wire.ErrMIME, code: 200, properties: []string{"ALLOWED_CTYPES", "text/html, text/plain"}},
+		{name: "compressed bomb", target: "/bomb", bits: errormask.Size, code: 200, site: both},
+		{name: "gzip cut off", target: "/gzip-cut", bits: errormask.PageConvert, code: 400},
+		{name: "body cut off", target: "/cut", bits: errormask.PageConvert, code: 400},
+		{name: "broken chunk", target: "/chunk", bits: errormask.PageConvert, code: 400},
+		{name: "not HTTP", target: "/noise", bits: errormask.FetchHTTP, code: 400},
+		{name: "closed without an answer", target: "/close", bits: errormask.Connection, code: 400},
+		{name: "redirect loop", target: "/loop", bits: errormask.MaxHTTPRedirects, code: 400, site: both},
+		{name: "too many redirects", target: "/many", bits: errormask.MaxHTTPRedirects, code: 400, site: both},
+		{name: "no redirects wanted", target: "/loop", bits: errormask.MaxHTTPRedirects, code: 400, site: both, properties: []string{"HTTP_REDIRECTS_MAX", "0"}},
+		{name: "redirect without Location", target: "/nowhere", bits: errormask.BadRedirection, code: 400},
+		{name: "redirect to no page", target: "/mail", bits: errormask.BadRedirection, code: 400},
+		{name: "wrong MIME", target: "/pdf", bits: errormask.MIME, code: 200, properties: []string{"ALLOWED_CTYPES", "text/html, text/plain"}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -170,9 +171,9 @@ func TestFaults(t *testing.T) {
 			if row.UDate == "" || row.TcDate == "" {
 				t.Error("the row has no dates")
 			}
-			onSite := wire.ErrorMask(0)
+			onSite := errormask.Mask(0)
 			if tt.site == both {
-				onSite = tt.bits &^ (wire.ErrAuthorization | wire.ErrForbidden)
+				onSite = tt.bits &^ (errormask.Authorization | errormask.Forbidden)
 			}
 			if w.SiteBits != onSite {
 				t.Errorf("site: %s, want %s", bitNames(w.SiteBits), bitNames(onSite))
@@ -196,7 +197,7 @@ func TestBrokenCharsetIsAMarkOnly(t *testing.T) {
 	it := w.item("s", s.URL+"/bad-utf8")
 	answer := w.run(batchOf(it))
 	row, body := w.row(it), w.file(it, wire.ContentRaw)
-	if row.ErrorMask != wire.ErrBadEncoding || row.State != wire.URLEnabled || row.Charset != "shift_jis" || len(answer.Items) != 1 {
+	if row.ErrorMask != errormask.BadEncoding || row.State != wire.URLEnabled || row.Charset != "shift_jis" || len(answer.Items) != 1 {
 		t.Errorf("%s, state %d, charset %q", bitNames(row.ErrorMask), row.State, row.Charset)
 	}
 	if !utf8.ValidString(body) || !strings.Contains(body, "あ") {
@@ -211,7 +212,7 @@ func TestFailedItemsStayInRealTime(t *testing.T) {
 	b := batchOf(w.item("s", s.URL+"/404"))
 	b.CrawlerType, b.DBMode = wire.CrawlRealTime, wire.DBRead
 	answer := w.run(b)
-	if len(answer.Items) != 1 || answer.Items[0].URL.ErrorMask != wire.ErrHTTP || answer.Items[0].URL.HTTPCode != 404 {
+	if len(answer.Items) != 1 || answer.Items[0].URL.ErrorMask != errormask.HTTP || answer.Items[0].URL.HTTPCode != 404 {
 		t.Errorf("%+v", answer.Items)
 	}
 }

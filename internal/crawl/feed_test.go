@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/errormask"
 )
 
 // feedServer serves a feed at /feed and a small page elsewhere. An entry is the path of its link
@@ -182,7 +183,7 @@ func TestFeedParserInRealTime(t *testing.T) {
 				t.Errorf("the answer has %v, want %v", got, tt.want)
 			}
 			last := answer.Items[len(answer.Items)-1]
-			if cut := last.URL.ErrorMask&wire.ErrMaxItems != 0; cut != tt.cut || answer.ErrorMask&wire.ErrMaxItems != 0 != tt.cut {
+			if cut := last.URL.ErrorMask&errormask.MaxItems != 0; cut != tt.cut || answer.ErrorMask&errormask.MaxItems != 0 != tt.cut {
 				t.Errorf("bit 42: %v, of the batch %s", cut, bitNames(answer.ErrorMask))
 			}
 			for _, it := range answer.Items {
@@ -255,11 +256,11 @@ func TestRSSInRealTime(t *testing.T) {
 		passes  int64
 		entries []string
 		want    []string
-		bits    wire.ErrorMask
+		bits    errormask.Mask
 	}{
 		{"two passes", 2, []string{"/1", "/2"}, []string{"/1", "/2"}, 0},
-		{"one pass", 1, []string{"/1", "/2"}, []string{"/feed"}, wire.ErrRSSEmpty},
-		{"no entries", 2, nil, []string{"/feed"}, wire.ErrRSSEmpty},
+		{"one pass", 1, []string{"/1", "/2"}, []string{"/feed"}, errormask.RSSEmpty},
+		{"no entries", 2, nil, []string{"/feed"}, errormask.RSSEmpty},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -280,12 +281,12 @@ func TestEmptyFeeds(t *testing.T) {
 	const empty = `<rss version="2.0"><channel><title>t</title></channel></rss>`
 	tests := []struct {
 		name, kind, body string
-		want             wire.ErrorMask
+		want             errormask.Mask
 	}{
-		{"an empty feed", "application/rss+xml", empty, wire.ErrRSSEmpty},
-		{"an empty feed that says to be HTML", "text/html", empty, wire.ErrRSSEmpty | wire.ErrUnsupportedType},
-		{"a page", "text/html", `<html><body><a href="/x">x</a></body></html>`, wire.ErrRSSEmpty | wire.ErrUnsupportedType},
-		{"a text", "text/plain", "x", wire.ErrRSSEmpty},
+		{"an empty feed", "application/rss+xml", empty, errormask.RSSEmpty},
+		{"an empty feed that says to be HTML", "text/html", empty, errormask.RSSEmpty | errormask.UnsupportedType},
+		{"a page", "text/html", `<html><body><a href="/x">x</a></body></html>`, errormask.RSSEmpty | errormask.UnsupportedType},
+		{"a text", "text/plain", "x", errormask.RSSEmpty},
 	}
 	for _, processor := range []string{"FEED_PARSER", "RSS"} {
 		for _, tt := range tests {

@@ -6,8 +6,9 @@ import (
 	"strings"
 	"testing"
 
-	"hce/dc/internal/crawl"
+	"hce/dc/internal/crawl/settings"
 	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/errormask"
 )
 
 // A site with a guard that cannot be read gets no request. The log names site and property, and the site is
@@ -22,7 +23,7 @@ func TestGuardsFailClosed(t *testing.T) {
 		"ROBOTS_REL":      {`["nofollow"]`},
 		"HTTP_COOKIE":     {"{", `{".*": {"stage": "two"}}`},
 	}
-	for _, name := range crawl.Guards {
+	for _, name := range settings.Guards {
 		if values[name] == nil {
 			values[name] = []string{"31x28 y"}
 		}
@@ -51,7 +52,7 @@ func (w *world) checkStopped(t *testing.T, s *server, site *wire.Site, it wire.B
 	if paths := s.paths(); len(paths) > 0 {
 		t.Errorf("requests %q", paths)
 	}
-	if site.State != wire.SiteSuspended || w.Suspended != wire.ErrInitialization {
+	if site.State != wire.SiteSuspended || w.Suspended != errormask.Initialization {
 		t.Errorf("state %d, bits %s", site.State, bitNames(w.Suspended))
 	}
 	if row := w.row(it); row.Status != wire.StatusNew || row.Crawled != 0 {

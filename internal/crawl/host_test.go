@@ -19,6 +19,7 @@ import (
 	"hce/dc/internal/crawl/fetch"
 	"hce/dc/internal/task"
 	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/errormask"
 )
 
 // TestDelay uses the server's clock: robots.txt, pages and redirects of two sites are a delay apart.
@@ -199,17 +200,17 @@ func TestRedirects(t *testing.T) {
 	tests := []struct {
 		name, path string
 		child      bool
-		want       wire.ErrorMask
+		want       errormask.Mask
 	}{
 		{"root to another host", "/to-other", false, 0},
-		{"closed by the other's robots.txt", "/to-other-closed", false, wire.ErrRobots},
-		{"closed by its own robots.txt", "/to-closed", false, wire.ErrRobots},
-		{"to a dead host", "/to-dead", false, wire.ErrConnection},
+		{"closed by the other's robots.txt", "/to-other-closed", false, errormask.Robots},
+		{"closed by its own robots.txt", "/to-closed", false, errormask.Robots},
+		{"to a dead host", "/to-dead", false, errormask.Connection},
 		{"root out of the filters", "/to-out", false, 0},
-		{"link out of the filters", "/to-out", true, wire.ErrFiltersBreak},
-		{"link to another host", "/to-other", true, wire.ErrFiltersBreak},
+		{"link out of the filters", "/to-out", true, errormask.FiltersBreak},
+		{"link to another host", "/to-other", true, errormask.FiltersBreak},
 		{"link let in by a rule of redirects", "/to-extra", true, 0},
-		{"link that the filters refuse by now", "/out", true, wire.ErrFiltersBreak},
+		{"link that the filters refuse by now", "/out", true, errormask.FiltersBreak},
 		{"root that the filters refuse", "/out", false, 0},
 	}
 	for _, tt := range tests {
@@ -292,7 +293,7 @@ func TestEndOfTheBatchCutsRequests(t *testing.T) {
 	if timeouts["http://a.test/short"] != 5*time.Second || timeouts["http://a.test/none"] != 30*time.Second || timeouts["http://a.test/long"] != 80*time.Second {
 		t.Errorf("time-outs %v", timeouts)
 	}
-	if a, b := w.row(short), w.row(long); a.ErrorMask != wire.ErrTimeout || b.Status != wire.StatusNew || b.ErrorMask != 0 {
+	if a, b := w.row(short), w.row(long); a.ErrorMask != errormask.Timeout || b.Status != wire.StatusNew || b.ErrorMask != 0 {
 		t.Errorf("%s, status %d", bitNames(a.ErrorMask), b.Status)
 	}
 }
@@ -370,7 +371,7 @@ func TestPanicOfAFetchIsTheItemsOwn(t *testing.T) {
 	w.addSite("s")
 	bad, good := w.item("s", s.URL+"/bad"), w.item("s", s.URL+"/good")
 	w.run(batchOf(bad, good))
-	if a, b := w.row(bad), w.row(good); a.ErrorMask != wire.ErrGeneralCrawler || a.State != wire.URLError || b.ErrorMask != 0 || b.Status != wire.StatusCrawled {
+	if a, b := w.row(bad), w.row(good); a.ErrorMask != errormask.GeneralCrawler || a.State != wire.URLError || b.ErrorMask != 0 || b.Status != wire.StatusCrawled {
 		t.Errorf("%s, then %s, status %d", bitNames(a.ErrorMask), bitNames(b.ErrorMask), b.Status)
 	}
 }

@@ -6,23 +6,23 @@ import (
 	"encoding/json"
 	"fmt"
 	"log/slog"
-	"net"
-	"net/netip"
 	"slices"
-	"sync"
 	"time"
 
-	"hce/dc/hostgate"
-	"hce/dc/internal/crawl/browser"
 	"hce/dc/internal/crawl/budget"
 	"hce/dc/internal/crawl/cookies"
-	"hce/dc/internal/crawl/fetch"
 	"hce/dc/internal/crawl/headerrotation"
+	"hce/dc/internal/crawl/item"
+	"hce/dc/internal/crawl/reader"
 	"hce/dc/internal/crawl/robotscache"
 	"hce/dc/internal/crawl/settings"
-	"hce/dc/internal/crawl/slots"
+	"hce/dc/internal/crawl/visit"
+	"hce/dc/internal/frontier/refill"
+	"hce/dc/internal/frontier/slots"
 	"hce/dc/internal/task"
 	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/errormask"
+	"hce/dc/internal/wire/lenient"
 	"hce/dc/internal/wire/placement"
 )
 
@@ -35,7 +35,7 @@ type Data interface {
 	// SiteOf finds the site of a URL. It returns "0" if no site contains it.
 	SiteOf(ctx context.Context, url string) (string, error)
 	// Suspend suspends a site that exceeded a limit (docs/spec/steps.md 1 #5).
-	Suspend(ctx context.Context, id string, bits wire.ErrorMask, items int) error
+	Suspend(ctx context.Context, id string, bits errormask.Mask, items int) error
 
 	// Take selects rows for a batch and marks them as MarkCrawling does.
 	Take(ctx context.Context, selection []wire.URLFetchRequest, batch int64) ([]wire.URL, error)
@@ -53,47 +53,20 @@ type Data interface {
 	// PutRaw stores files of URLs and leaves their rows unchanged.
 	PutRaw(ctx context.Context, site string, files map[string][]wire.File, at time.Time) error
 
-	// Rows, KnownURLs, URLTexts and HasContents read rows of a site by key. Keys without a
-	// row are absent from the map.
+	// Rows and URLTexts read rows of a site by key. Keys without a row are absent from the map.
 	Rows(ctx context.Context, site string, md5s []string) (map[string]wire.URL, error)
-	KnownURLs(ctx context.Context, site string, md5s []string) (map[string]bool, error)
 	URLTexts(ctx context.Context, site string, md5s []string) (map[string]string, error)
-	HasContents(ctx context.Context, site string, md5s []string) (map[string]bool, error)
-	// LateURLs returns at most most waiting URLs of a site that belong to a trap (wire.CauseTrap), by key.
-	LateURLs(ctx context.Context, site string, most int) (map[string]string, error)
-	// Condition evaluates an SQL expression over a row. The error of the verdict says why
-	// an expression is refused.
-	Condition(ctx context.Context, site, md5, expression string) (wire.Verdict, error)
+	// PageData is what the reader of pages asks.
+	reader.Data
 
-	// Proxies reads the stored proxies of a site. ProxyFault counts a fault of one.
-	Proxies(ctx context.Context, site string) ([]wire.Proxy, error)
-	ProxyFault(ctx context.Context, site, host string, disabled bool) error
+	// ProxyTable has the stored proxies of sites.
+	visit.ProxyTable
 }
 
 // Scratch keeps the files of a real-time batch in a folder of that batch, which its last
 // stage removes; see storage.Scratch.
 type Scratch interface {
 	PutFiles(ctx context.Context, folder, site string, files map[string][]wire.File, at time.Time) error
-}
-
-// Fetcher sends requests behind the egress guard; see fetch.Client.
-type Fetcher interface {
-	Get(ctx context.Context, r fetch.Request) (*fetch.Response, error)
-	Resolve(ctx context.Context, host string) error
-	Addresses(ctx context.Context, host string) ([]netip.Addr, error)
-	Dial(ctx context.Context, network, addr string) (net.Conn, error)
-}
-
-// Browser renders pages; see browser.Browser.
-type Browser interface {
-	Get(ctx context.Context, r browser.Request) (*browser.Page, error)
-}
-
-// Gates keeps requests to one host apart; see hostgate.Gates.
-type Gates interface {
-	Acquire(ctx context.Context, host string, delay time.Duration, concurrency int) (*hostgate.Pass, error)
-	AcquireAddress(ctx context.Context, name string, addr netip.Addr, limit int, delay time.Duration, concurrency int) (*hostgate.Pass, error)
-	Next(host string, delay time.Duration, concurrency int, now time.Time) (at time.Time, inFlight bool, err error)
 }
 
 // Config is Config of package settings.
@@ -103,9 +76,9 @@ type Config = settings.Config
 type Job struct {
 	Data    Data
 	Scratch Scratch // nil: real-time batches use the raw files of the node
-	Fetch   Fetcher
-	Browser Browser
-	Gates   Gates
+	Fetch   visit.Fetcher
+	Browser visit.Browser
+	Gates   visit.Gates
 	Rotator *headerrotation.Rotator // nil: usage is counted in memory only
 	Config  Config
 	Now     func() time.Time
@@ -118,15 +91,8 @@ type Job struct {
 	Failed func(site string, err error)
 
 	robots    robotscache.Cache
-	addressed addressCache
+	addressed visit.AddressCache
 }
-
-// overtime is how long a running request may continue after the batch's time limit. An
-// item that this cuts off is handed back.
-const overtime = 20 * time.Second
-
-// overtimeRealTime is the same for a real-time batch. The next stage needs the rest.
-const overtimeRealTime = 100 * time.Millisecond
 
 // stopGrace is how long a running request may continue after the batch was told to stop, so that its
 // page is not requested twice. The executor kills a task 5 s after SIGTERM; the rest of that time
@@ -138,18 +104,11 @@ type batchRun struct {
 	*planner
 	cut bool // the batch had more items than its maxItems
 
-	// texts is the memory of pages that are being read. A goroutine that waits for texts may hold
-	// bodies of the environment, but not the reverse. Pages whose links need requests use probing, for
-	// which no goroutine waits.
-	texts, probing *budget.Budget
-	pages          chan page     // of this pass: fetched, not yet read
-	saves          chan *outcome // of this pass: read, not yet saved
-	last           bool          // this is the last pass
-	flow           *flow         // nil: the batch does not select URLs while it fetches
-	seen           seenLinks
-
-	chains chains
-	traps  sync.Map // trapWatch, by site
+	texts, probing *budget.Budget // see fetchStage
+	reader         *reader.Reader
+	flow           *refill.Flow                 // nil: the batch does not select URLs while it fetches
+	added          errorSet                     // of items that were selected during the fetch
+	failed         func(site string, err error) // is told why a request failed or was put off; may be nil
 }
 
 // newRun returns the run of a batch, and the context that ends it: when ctx ends, or by cancel.
@@ -166,17 +125,22 @@ func (j *Job) newRun(ctx context.Context, batch wire.Batch, log *slog.Logger) (*
 	running, abort := context.WithCancel(context.WithoutCancel(ctx))
 	forget := context.AfterFunc(ctx, func() { time.AfterFunc(stopGrace, abort) })
 	ctx, stop := context.WithCancel(ctx)
+	env := &visit.Environment{
+		Fetch: j.Fetch, Browser: j.Browser, Gates: j.Gates, Proxies: j.Data, Config: j.Config, Now: j.Now, ProjectLog: j.ProjectLog,
+		Batch: batch, Log: log, Start: j.Now(),
+		Robots: &j.robots, Addressed: &j.addressed,
+		Bodies: bodies, FreeBody: free,
+		Slots:   slots.New(j.Config.MaxHosts, j.Config.MaxSlowHosts),
+		Jars:    cookies.Open(j.Config.CookieDir, cookies.Options{Log: j.Log, Now: j.Now}),
+		Rotator: j.Rotator,
+		Running: running,
+		Cancel:  func() { forget(); stop(); abort() },
+	}
 	return &batchRun{
-		planner: newPlanner(&environment{
-			Job: j, batch: batch, log: log, start: j.Now(),
-			bodies: bodies, freeBody: free,
-			slots:   slots.New(j.Config.MaxHosts, j.Config.MaxSlowHosts),
-			jars:    cookies.Open(j.Config.CookieDir, cookies.Options{Log: j.Log, Now: j.Now}),
-			rotator: j.Rotator,
-			running: running,
-			cancel:  func() { forget(); stop(); abort() },
-		}),
-		texts: texts, probing: probing,
+		planner: newPlanner(env, j.Data, j.Scratch),
+		reader:  &reader.Reader{Env: env, Data: j.Data},
+		failed:  j.Failed,
+		texts:   texts, probing: probing,
 	}, ctx
 }
 
@@ -186,7 +150,7 @@ func (j *Job) newRun(ctx context.Context, batch wire.Batch, log *slog.Logger) (*
 // stopGrace to end, fetched pages are stored, and the rest is handed back. The error is critical if the repository or the host gates fail; URL_RETURN
 // then frees the rows that were not stored.
 func (j *Job) Run(ctx context.Context, request json.RawMessage) (any, error) {
-	notes := &wire.Notes{}
+	notes := &lenient.Notes{}
 	batch, err := wire.ReadBatch(request, notes)
 	if err != nil {
 		return nil, err
@@ -197,7 +161,7 @@ func (j *Job) Run(ctx context.Context, request json.RawMessage) (any, error) {
 	}
 	start := j.Now()
 	answer := batch
-	first := len(batch.Items) == 0 && j.selectsBetween(batch) // it takes its first rows
+	first := len(batch.Items) == 0 && selectsBetween(batch) // it takes its first rows
 	if !first {
 		if answer, err = j.crawlBatch(ctx, batch, start, log); err != nil {
 			return nil, err
@@ -242,74 +206,72 @@ func (j *Job) Run(ctx context.Context, request json.RawMessage) (any, error) {
 // crawlBatch crawls the items of a batch that began at start, and returns the Batch of the answer.
 func (j *Job) crawlBatch(ctx context.Context, batch wire.Batch, start time.Time, log *slog.Logger) (wire.Batch, error) {
 	r, ctx := j.newRun(ctx, batch, log)
-	defer r.cancel()
+	defer r.Cancel()
 	var err error
-	if r.place, err = j.hostPlacement(); err != nil {
+	if r.Place, err = j.hostPlacement(); err != nil {
 		return wire.Batch{}, task.Critical(fmt.Errorf("crawl batch %d: %w", batch.ID, err))
 	}
 	if limit := cmp.Or(time.Duration(batch.MaxExecutionTime)*time.Second, j.Config.MaxExecutionTime); limit > 0 {
-		r.deadline = start.Add(limit)
+		r.Deadline = start.Add(limit)
 	}
 	if most := batch.MaxItems; most > 0 && int64(len(batch.Items)) > most {
 		// The rows of the other items stay selected. URL_RETURN frees them.
-		r.batch.Items, r.cut = batch.Items[:most], true
+		r.Batch.Items, r.cut = batch.Items[:most], true
 	}
-	if r.selectsWhileFetching() {
-		r.flow = newFlow(batch.Refill[0].MaxURLs)
-		r.flow.progress = len(batch.Items) == 0 // it takes its first rows by itself
+	if selectsWhileFetching(batch) {
+		r.flow = refill.New(batch.Refill[0].MaxURLs)
+		if len(batch.Items) == 0 {
+			r.flow.ExpectRows()
+		}
 	}
 	items, err := r.runPasses(ctx)
 	if err != nil {
 		return wire.Batch{}, task.Critical(fmt.Errorf("crawl batch %d: %w", batch.ID, err))
 	}
-	r.batch.Items, r.batch.Tally = items, r.tally.counts
-	return r.batch, nil
+	r.Batch.Items, r.Batch.Tally = items, r.Tally.Counts
+	return r.Batch, nil
 }
 
 // selectsBetween reports whether a batch selects its rows between its rounds.
-func (j *Job) selectsBetween(batch wire.Batch) bool {
-	r := &environment{Job: j, batch: batch}
-	return r.mayRefill() && !r.selectsWhileFetching()
+func selectsBetween(batch wire.Batch) bool {
+	return mayRefill(batch) && !selectsWhileFetching(batch)
 }
 
 // canRefill reports whether a batch that selects between its rounds may select more URLs: it has
 // time, it was not told to stop, and it has crawled something. Otherwise a host that hands all
 // items back would cause an endless loop.
 func (j *Job) canRefill(ctx context.Context, last wire.Batch, start time.Time) bool {
-	r := &environment{Job: j, batch: last, start: start}
-	return j.selectsBetween(last) && !r.refillOver(ctx) &&
+	return selectsBetween(last) && ctx.Err() == nil && !refillTimeOver(last, j.Now().Sub(start)) &&
 		slices.ContainsFunc(last.Items, func(it wire.BatchItem) bool { return it.URL.Status == wire.StatusCrawled })
 }
 
 // answerItems lists the items of the answer and joins their errors. A real-time answer includes
 // failed items (docs/spec/crawling.md 7.1 #2).
-func (r *batchRun) answerItems(work []*item) []wire.BatchItem {
+func (r *batchRun) answerItems(work []*item.Item) []wire.BatchItem {
 	left := []wire.BatchItem{}
 	entries := r.newEntries(work)
-	if r.flow != nil {
-		r.batch.ErrorMask |= r.flow.mask
-	}
+	r.Batch.ErrorMask |= r.added.mask
 	for _, it := range work {
-		if it.handedBack {
-			r.batch.ErrorMask |= wire.ErrMaxExecutionTime
-			if r.batch.RemoveUnprocessed {
+		if it.HandedBack {
+			r.Batch.ErrorMask |= errormask.MaxExecutionTime
+			if r.Batch.RemoveUnprocessed {
 				continue
 			}
 		} else {
-			if it.isRSS() && r.realTime() {
+			if it.IsRSS() && r.RealTime() {
 				// Its entries, from later passes, replace it (docs/spec/crawling.md 1.6).
-				if entries.brought[chainKey{it.SiteID, it.URLID}] {
+				if entries.brought[it.Key()] {
 					continue
 				}
-				it.url.ErrorMask |= wire.ErrRSSEmpty
+				it.Row.ErrorMask |= errormask.RSSEmpty
 			}
-			r.batch.ErrorMask |= it.url.ErrorMask
-			if it.empty && !r.realTime() {
+			r.Batch.ErrorMask |= it.Row.ErrorMask
+			if it.Empty && !r.RealTime() {
 				continue
 			}
 		}
 		out := it.BatchItem
-		out.URL, out.BaseURL = it.url, it.baseURL
+		out.URL, out.BaseURL = it.Row, it.Base
 		if extra := entries.entriesFor(it); len(extra) > 0 { // they replace the feed
 			left = append(left, extra...)
 		} else {
@@ -318,15 +280,18 @@ func (r *batchRun) answerItems(work []*item) []wire.BatchItem {
 	}
 	r.cut = r.cut || entries.cut
 	if r.cut {
-		r.batch.ErrorMask |= wire.ErrMaxItems
+		r.Batch.ErrorMask |= errormask.MaxItems
 		if n := len(left); n > 0 {
-			left[n-1].URL.ErrorMask |= wire.ErrMaxItems
+			left[n-1].URL.ErrorMask |= errormask.MaxItems
 		}
 	}
 	return left
 }
 
-// isOver reports whether no further item may be started.
-func (r *environment) isOver(ctx context.Context) bool {
-	return ctx.Err() != nil || (!r.deadline.IsZero() && !r.Now().Before(r.deadline))
+// hostPlacement returns the owners of hosts; without a cluster the zero value.
+func (j *Job) hostPlacement() (placement.Placement, error) {
+	if j.Placement == nil {
+		return placement.Placement{}, nil
+	}
+	return j.Placement()
 }

@@ -17,6 +17,7 @@ import (
 	"hce/dc/internal/task"
 	"hce/dc/internal/testkit/testwait"
 	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/errormask"
 )
 
 func ok(w http.ResponseWriter, _ *http.Request) { page(w, "<p>x") }
@@ -38,25 +39,25 @@ func TestSites(t *testing.T) {
 		name   string
 		change func(*wire.Site)
 		status int64          // of the row
-		bits   wire.ErrorMask // of the item and the batch
+		bits   errormask.Mask // of the item and the batch
 		left   int
-		limits wire.ErrorMask // reason of the suspension
+		limits errormask.Mask // reason of the suspension
 	}{
 		{"active", func(*wire.Site) {}, wire.StatusCrawled, 0, 1, 0},
-		{"disabled", func(s *wire.Site) { s.State = wire.SiteDisabled }, wire.StatusNew, wire.ErrSiteState, 1, 0},
-		{"suspended", func(s *wire.Site) { s.State = wire.SiteSuspended }, wire.StatusNew, wire.ErrSiteState, 1, 0},
-		{"suspended, over its limit", func(s *wire.Site) { s.State, s.Errors, s.MaxErrors = wire.SiteSuspended, 9, 8 }, wire.StatusNew, wire.ErrSiteState, 1, 0},
+		{"disabled", func(s *wire.Site) { s.State = wire.SiteDisabled }, wire.StatusNew, errormask.SiteState, 1, 0},
+		{"suspended", func(s *wire.Site) { s.State = wire.SiteSuspended }, wire.StatusNew, errormask.SiteState, 1, 0},
+		{"suspended, over its limit", func(s *wire.Site) { s.State, s.Errors, s.MaxErrors = wire.SiteSuspended, 9, 8 }, wire.StatusNew, errormask.SiteState, 1, 0},
 		{"no limits", func(s *wire.Site) { s.Errors, s.Resources = 1000, 1000 }, wire.StatusCrawled, 0, 1, 0},
 		{"at its limits", func(s *wire.Site) { s.Errors, s.Resources, s.MaxErrors, s.MaxResources = 5, 5, 5, 5 }, wire.StatusCrawled, 0, 1, 0},
-		{"too many errors", func(s *wire.Site) { s.Errors, s.MaxErrors = 6, 5 }, wire.StatusNew, wire.ErrSiteMaxErrors, 1, wire.ErrSiteMaxErrors},
-		{"too many resources", func(s *wire.Site) { s.Resources, s.MaxResources = 6, 5 }, wire.StatusNew, wire.ErrSiteMaxResources, 1, wire.ErrSiteMaxResources},
-		{"unknown", nil, wire.StatusSelectedCrawling, wire.ErrSynchronize, 0, 0},
+		{"too many errors", func(s *wire.Site) { s.Errors, s.MaxErrors = 6, 5 }, wire.StatusNew, errormask.SiteMaxErrors, 1, errormask.SiteMaxErrors},
+		{"too many resources", func(s *wire.Site) { s.Resources, s.MaxResources = 6, 5 }, wire.StatusNew, errormask.SiteMaxResources, 1, errormask.SiteMaxResources},
+		{"unknown", nil, wire.StatusSelectedCrawling, errormask.Synchronize, 0, 0},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			s, w := newServer(t, ok), newWorld(t)
 			site := w.addSite("s")
-			it := w.item("s", s.URL+"/", func(u *wire.URL) { u.ErrorMask = wire.ErrTimeout })
+			it := w.item("s", s.URL+"/", func(u *wire.URL) { u.ErrorMask = errormask.Timeout })
 			if tt.change != nil {
 				tt.change(site)
 			} else {
@@ -65,13 +66,13 @@ func TestSites(t *testing.T) {
 			errorsBefore := site.Errors
 			answer := w.run(batchOf(it))
 			row := w.row(it)
-			if row.Status != tt.status || len(answer.Items) != tt.left || answer.ErrorMask&^wire.ErrTimeout != tt.bits {
+			if row.Status != tt.status || len(answer.Items) != tt.left || answer.ErrorMask&^errormask.Timeout != tt.bits {
 				t.Errorf("status %d, %d left, batch %s", row.Status, len(answer.Items), bitNames(answer.ErrorMask))
 			}
 			if tt.left == 1 && (answer.Items[0].URL.Status != tt.status || answer.Items[0].URL.ErrorMask&tt.bits != tt.bits) {
 				t.Errorf("answered %+v", answer.Items[0].URL)
 			}
-			if tt.status == wire.StatusNew && row.ErrorMask != wire.ErrTimeout {
+			if tt.status == wire.StatusNew && row.ErrorMask != errormask.Timeout {
 				t.Errorf("the row of an item that was skipped has %s", bitNames(row.ErrorMask))
 			}
 			if visited := len(s.paths()) > 0; visited != (tt.status == wire.StatusCrawled) {
@@ -221,7 +222,7 @@ func TestTimeLimit(t *testing.T) {
 			w.addSite("s")
 			b := batchOf()
 			for i := range 5 {
-				b.Items = append(b.Items, w.item("s", fmt.Sprint(s.URL, "/", i+1), func(u *wire.URL) { u.ErrorMask = wire.ErrHTTP }))
+				b.Items = append(b.Items, w.item("s", fmt.Sprint(s.URL, "/", i+1), func(u *wire.URL) { u.ErrorMask = errormask.HTTP }))
 			}
 			b.MaxExecutionTime, b.RemoveUnprocessed = 60, remove
 			answer := w.run(b)
@@ -230,9 +231,9 @@ func TestTimeLimit(t *testing.T) {
 			}
 			for i, it := range b.Items {
 				row := w.row(it)
-				want, bits := int64(wire.StatusCrawled), wire.ErrorMask(0)
+				want, bits := int64(wire.StatusCrawled), errormask.Mask(0)
 				if i >= 2 {
-					want, bits = wire.StatusNew, wire.ErrHTTP
+					want, bits = wire.StatusNew, errormask.HTTP
 				}
 				if row.Status != want || row.ErrorMask != bits || w.Saves["s "+it.URLID] != 1 {
 					t.Errorf("item %d: status %d, %s, saved %d times", i, row.Status, bitNames(row.ErrorMask), w.Saves["s "+it.URLID])
@@ -242,10 +243,10 @@ func TestTimeLimit(t *testing.T) {
 			if remove {
 				wantLeft = 2
 			}
-			if len(answer.Items) != wantLeft || answer.ErrorMask != wire.ErrMaxExecutionTime {
+			if len(answer.Items) != wantLeft || answer.ErrorMask != errormask.MaxExecutionTime {
 				t.Errorf("left %v, batch %s", left(answer), bitNames(answer.ErrorMask))
 			}
-			if !remove && (answer.Items[4].URL.Status != wire.StatusNew || answer.Items[4].URL.ErrorMask&wire.ErrMaxExecutionTime != 0) {
+			if !remove && (answer.Items[4].URL.Status != wire.StatusNew || answer.Items[4].URL.ErrorMask&errormask.MaxExecutionTime != 0) {
 				t.Errorf("handed back: %+v", answer.Items[4].URL)
 			}
 		})
@@ -386,7 +387,7 @@ func TestMaxItems(t *testing.T) {
 	b := batchOf(w.item("s", s.URL+"/1"), w.item("s", s.URL+"/2"), w.item("s", s.URL+"/3"))
 	b.MaxItems = 2
 	answer := w.run(b)
-	if got := left(answer); !slices.Equal(got, []string{"/1", "/2"}) || answer.Items[1].URL.ErrorMask != wire.ErrMaxItems || answer.Items[0].URL.ErrorMask != 0 {
+	if got := left(answer); !slices.Equal(got, []string{"/1", "/2"}) || answer.Items[1].URL.ErrorMask != errormask.MaxItems || answer.Items[0].URL.ErrorMask != 0 {
 		t.Errorf("left %v, %s", got, bitNames(answer.ErrorMask))
 	}
 	if row := w.row(b.Items[2]); row.Status != wire.StatusSelectedCrawling {

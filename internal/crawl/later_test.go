@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/errormask"
 )
 
 // hangUp ends the connection: before an answer, or within its body.
@@ -52,29 +53,29 @@ func TestAskedAgain(t *testing.T) {
 		name, cause string
 		answer      http.HandlerFunc
 		least       time.Duration // of the pause
-		bits        wire.ErrorMask
+		bits        errormask.Mask
 	}{
-		{"busy", "503", answerWith(503), 0, wire.ErrHTTP},
-		{"too many requests, in seconds", "429", answerWith(429, "Retry-After", "100"), 100 * time.Second, wire.ErrHTTP},
+		{"busy", "503", answerWith(503), 0, errormask.HTTP},
+		{"too many requests, in seconds", "429", answerWith(429, "Retry-After", "100"), 100 * time.Second, errormask.HTTP},
 		{"busy until a date", "503", func(w http.ResponseWriter, r *http.Request) {
 			w.Header().Set("Retry-After", time.Now().Add(101*time.Second).UTC().Format(http.TimeFormat))
 			w.WriteHeader(503)
-		}, 100 * time.Second, wire.ErrHTTP},
-		{"beyond all bounds", "503", answerWith(503, "Retry-After", "99999999999999999999"), 24 * time.Hour, wire.ErrHTTP},
-		{"an unreadable time", "503", answerWith(503, "Retry-After", "soon"), 0, wire.ErrHTTP},
-		{"server error", "500", answerWith(500), 0, wire.ErrHTTP},
-		{"bad gateway", "502", answerWith(502), 0, wire.ErrHTTP},
-		{"gateway timeout", "504", answerWith(504), 0, wire.ErrHTTP},
-		{"request timeout", "408", answerWith(408), 0, wire.ErrHTTP},
-		{"proxy in front", "52x", answerWith(522), 0, wire.ErrHTTP},
-		{"closed without an answer", "reset", func(w http.ResponseWriter, _ *http.Request) { hangUp(w, "") }, 0, wire.ErrConnection},
+		}, 100 * time.Second, errormask.HTTP},
+		{"beyond all bounds", "503", answerWith(503, "Retry-After", "99999999999999999999"), 24 * time.Hour, errormask.HTTP},
+		{"an unreadable time", "503", answerWith(503, "Retry-After", "soon"), 0, errormask.HTTP},
+		{"server error", "500", answerWith(500), 0, errormask.HTTP},
+		{"bad gateway", "502", answerWith(502), 0, errormask.HTTP},
+		{"gateway timeout", "504", answerWith(504), 0, errormask.HTTP},
+		{"request timeout", "408", answerWith(408), 0, errormask.HTTP},
+		{"proxy in front", "52x", answerWith(522), 0, errormask.HTTP},
+		{"closed without an answer", "reset", func(w http.ResponseWriter, _ *http.Request) { hangUp(w, "") }, 0, errormask.Connection},
 		{"cut", "cut", func(w http.ResponseWriter, _ *http.Request) {
 			hangUp(w, "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: 100\r\n\r\n<p>begin")
-		}, 0, wire.ErrPageConvert},
+		}, 0, errormask.PageConvert},
 		{"cut, chunked", "cut", func(w http.ResponseWriter, _ *http.Request) {
 			hangUp(w, "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nTransfer-Encoding: chunked\r\n\r\n5\r\n<p>be\r\n")
-		}, 0, wire.ErrPageConvert},
-		{"slow", "timeout", func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }, 0, wire.ErrTimeout},
+		}, 0, errormask.PageConvert},
+		{"slow", "timeout", func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }, 0, errormask.Timeout},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()

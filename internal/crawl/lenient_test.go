@@ -9,18 +9,19 @@ import (
 	"testing"
 
 	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/errormask"
 )
 
 // TestLenientRobots: files that break RFC 9309 and are read all the same.
 func TestLenientRobots(t *testing.T) {
 	tests := []struct {
 		name, robots string
-		want         wire.ErrorMask // of /private/x
+		want         errormask.Mask // of /private/x
 	}{
 		{"pattern in place of the agent", "User-agent: *Bot*\nDisallow: /", 0},
-		{"misspelled key", "Useragent: *\nDissalow: /private", wire.ErrRobots},
-		{"no colons", "User-agent *\nDisallow /private", wire.ErrRobots},
-		{"UTF-16", "\xff\xfeU\x00s\x00e\x00r\x00-\x00a\x00g\x00e\x00n\x00t\x00:\x00*\x00\n\x00D\x00i\x00s\x00a\x00l\x00l\x00o\x00w\x00:\x00/\x00p\x00", wire.ErrRobots},
+		{"misspelled key", "Useragent: *\nDissalow: /private", errormask.Robots},
+		{"no colons", "User-agent *\nDisallow /private", errormask.Robots},
+		{"UTF-16", "\xff\xfeU\x00s\x00e\x00r\x00-\x00a\x00g\x00e\x00n\x00t\x00:\x00*\x00\n\x00D\x00i\x00s\x00a\x00l\x00l\x00o\x00w\x00:\x00/\x00p\x00", errormask.Robots},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -106,7 +107,7 @@ func TestLimitsAreSaid(t *testing.T) {
 			})
 			w.run(batchOf(it))
 			row, got := w.row(it), len(w.links(it))
-			if cut := row.ErrorMask == wire.ErrMaxURLsFromPage; cut != tt.cut || !cut && row.ErrorMask != 0 || row.Status != wire.StatusCrawled || row.State != wire.URLEnabled ||
+			if cut := row.ErrorMask == errormask.MaxURLsFromPage; cut != tt.cut || !cut && row.ErrorMask != 0 || row.Status != wire.StatusCrawled || row.State != wire.URLEnabled ||
 				got != tt.want && !(tt.want == 600 && got > 300 && got < 1000) {
 				t.Errorf("%d links, %s, status %d", got, bitNames(row.ErrorMask), row.Status)
 			}

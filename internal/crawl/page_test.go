@@ -14,6 +14,8 @@ import (
 
 	"hce/dc/internal/crawl/headerrotation"
 	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/errormask"
+	"hce/dc/internal/wire/schema"
 )
 
 func TestLinks(t *testing.T) {
@@ -96,10 +98,10 @@ func TestLinks(t *testing.T) {
 			if row.LinksI != tt.in || row.LinksE != tt.ex {
 				t.Errorf("%d internal, %d external, want %d, %d", row.LinksI, row.LinksE, tt.in, tt.ex)
 			}
-			if cut := strings.HasPrefix(tt.name, "limit"); row.ErrorMask != 0 && !cut || cut && row.ErrorMask != wire.ErrMaxURLsFromPage {
+			if cut := strings.HasPrefix(tt.name, "limit"); row.ErrorMask != 0 && !cut || cut && row.ErrorMask != errormask.MaxURLsFromPage {
 				t.Errorf("row: %s", bitNames(row.ErrorMask))
 			}
-			if w.SiteBits&wire.ErrInitialization != 0 {
+			if w.SiteBits&errormask.Initialization != 0 {
 				t.Errorf("site: %s", bitNames(w.SiteBits))
 			}
 		})
@@ -139,7 +141,7 @@ func TestNewRow(t *testing.T) {
 	want := wire.NewURL("s", s.URL+"/a")
 	want.Type, want.RequestDelay, want.HTTPTimeout, want.ProcessingDelay, want.MaxURLsFromPage = wire.TypeNewSite, 1234, 2345, 345, 56
 	want.ParentMd5, want.Depth, want.Priority = parent.URLID, 5, 9
-	want.CDate, want.UDate, want.TcDate = wire.DateOf(now), wire.DateOf(now), wire.DateOf(now)
+	want.CDate, want.UDate, want.TcDate = schema.DateOf(now), schema.DateOf(now), schema.DateOf(now)
 	if fmt.Sprintf("%+v", row) != fmt.Sprintf("%+v", want) {
 		t.Errorf("row\n%+v\nwant\n%+v", row, want)
 	}
@@ -309,7 +311,7 @@ func TestProperties(t *testing.T) {
 			if got != tt.header {
 				t.Errorf("sent %q, want %q", got, tt.header)
 			}
-			if row := w.row(it); row.ErrorMask != 0 || (w.SiteBits == wire.ErrInitialization) != tt.broken {
+			if row := w.row(it); row.ErrorMask != 0 || (w.SiteBits == errormask.Initialization) != tt.broken {
 				t.Errorf("row: %s, site: %s", bitNames(row.ErrorMask), bitNames(w.SiteBits))
 			}
 		})

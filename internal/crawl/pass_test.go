@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/errormask"
 )
 
 // tree answers each path with links to three paths below it.
@@ -55,7 +56,7 @@ func TestPasses(t *testing.T) {
 			if got := strings.Join(left(answer), " "); got != tt.want || len(w.URLs) != tt.rows {
 				t.Errorf("answer %s, want %s; %d rows, want %d", got, tt.want, len(w.URLs), tt.rows)
 			}
-			if answer.ErrorMask&wire.ErrMaxItems != 0 != tt.cut || answer.Items[len(answer.Items)-1].URL.ErrorMask&wire.ErrMaxItems != 0 != tt.cut {
+			if answer.ErrorMask&errormask.MaxItems != 0 != tt.cut || answer.Items[len(answer.Items)-1].URL.ErrorMask&errormask.MaxItems != 0 != tt.cut {
 				t.Errorf("bits of the answer: %v", answer.ErrorMask.Names())
 			}
 			if paths := s.paths(); len(paths) != len(answer.Items) || len(slices.Compact(slices.Sorted(slices.Values(paths)))) != len(paths) {
@@ -109,7 +110,7 @@ func TestGivenContent(t *testing.T) {
 		it := w.item("s", s.URL+"/given")
 		it.URL.URLPut = []byte(`{"putDict":{}}`)
 		w.run(batchOf(it))
-		if row := w.row(it); row.State != wire.URLError || row.ErrorMask != wire.ErrGeneralCrawler || len(s.paths()) != 0 {
+		if row := w.row(it); row.State != wire.URLError || row.ErrorMask != errormask.GeneralCrawler || len(s.paths()) != 0 {
 			t.Errorf("%v, requests %v", row.ErrorMask.Names(), s.paths())
 		}
 	})

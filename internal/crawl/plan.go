@@ -9,48 +9,43 @@ import (
 	"strconv"
 	"strings"
 
+	"hce/dc/internal/crawl/item"
 	"hce/dc/internal/crawl/settings"
+	"hce/dc/internal/crawl/visit"
 	"hce/dc/internal/web/filter"
 	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/errormask"
+	"hce/dc/internal/wire/schema"
 )
-
-// siteWork is a site as items of the batch see it, read and parsed once for the batch. Items with different siteObj
-// see different versions of a site.
-type siteWork struct {
-	wire.Site
-	filters   *filter.Set
-	badFilter error                         // the first filter that cannot be read; such a site is not fetched
-	settings  map[string]*settings.Settings // by the JSON of the item's own properties
-}
 
 // planner turns items of a batch into work: with their sites, settings and marked rows.
 type planner struct {
 	*resultStore
 	sites  map[string]*wire.Site // of the items that are planned now; nil: unknown site
-	works  map[siteKey]*siteWork
-	noted  map[chainKey]wire.ErrorMask // error bits of items from before the first pass
-	marked map[chainKey]bool           // items whose rows are marked already
+	works  map[siteKey]*item.SiteView
+	noted  map[item.Key]errormask.Mask // error bits of items from before the first pass
+	marked map[item.Key]bool           // items whose rows are marked already
 }
 
 // newPlanner returns the planner of a batch.
-func newPlanner(e *environment) *planner {
+func newPlanner(e *visit.Environment, data Data, scratch Scratch) *planner {
 	return &planner{
-		resultStore: &resultStore{environment: e},
+		resultStore: &resultStore{Environment: e, data: data, scratch: scratch},
 		sites:       map[string]*wire.Site{},
-		works:       map[siteKey]*siteWork{},
-		noted:       map[chainKey]wire.ErrorMask{},
-		marked:      map[chainKey]bool{},
+		works:       map[siteKey]*item.SiteView{},
+		noted:       map[item.Key]errormask.Mask{},
+		marked:      map[item.Key]bool{},
 	}
 }
 
 // planBatch loads the sites, refuses items that may not be crawled and marks the others Crawling
 // (docs/spec/steps.md 1 #2 to #9). It returns one item per item of list, in order.
-func (r *planner) planBatch(ctx context.Context, list []wire.BatchItem) ([]*item, error) {
-	work := make([]*item, len(list))
+func (r *planner) planBatch(ctx context.Context, list []wire.BatchItem) ([]*item.Item, error) {
+	work := make([]*item.Item, len(list))
 	for i, bi := range list {
-		work[i] = &item{BatchItem: bi, url: bi.URL, row: bi.URL, put: bi.URL.URLPut, noted: r.noted[chainKey{bi.SiteID, bi.URLID}]}
+		work[i] = &item.Item{BatchItem: bi, Row: bi.URL, Before: bi.URL, SuppliedContent: bi.URL.URLPut, Noted: r.noted[item.Key{Site: bi.SiteID, URL: bi.URLID}]}
 	}
-	for _, items := range wire.Groups(work, func(it *item) string { return it.SiteID }) {
+	for _, items := range wire.Groups(work, func(it *item.Item) string { return it.SiteID }) {
 		id := items[0].SiteID
 		if err := r.planSite(ctx, id, items); err != nil {
 			return nil, fmt.Errorf("plan items of site %s: %w", id, err)
@@ -61,19 +56,19 @@ func (r *planner) planBatch(ctx context.Context, list []wire.BatchItem) ([]*item
 }
 
 // planSite plans the items of one site, grouped by siteObj.
-func (r *planner) planSite(ctx context.Context, id string, items []*item) error {
+func (r *planner) planSite(ctx context.Context, id string, items []*item.Item) error {
 	stored, err := r.readSite(ctx, id)
 	if err != nil {
 		return err
 	}
 	if stored == nil && r.Config.GeneralForUnknown && id != wire.GeneralSite {
-		if stored, err = r.Data.Site(ctx, wire.GeneralSite); err != nil {
+		if stored, err = r.data.Site(ctx, wire.GeneralSite); err != nil {
 			return err
 		}
 		if stored != nil {
-			r.log.Info("unknown site; moved its items to site 0", "site", id, "items", len(items))
+			r.Log.Info("unknown site; moved its items to site 0", "site", id, "items", len(items))
 			for _, it := range items {
-				it.SiteID, it.url.SiteID, it.row.SiteID = wire.GeneralSite, wire.GeneralSite, wire.GeneralSite
+				it.SiteID, it.Row.SiteID, it.Before.SiteID = wire.GeneralSite, wire.GeneralSite, wire.GeneralSite
 			}
 		}
 	}
@@ -81,7 +76,7 @@ func (r *planner) planSite(ctx context.Context, id string, items []*item) error 
 		r.dropUnknownSite(id, items)
 		return nil
 	}
-	for _, same := range wire.Groups(items, func(it *item) string { return it.Site.Key() }) {
+	for _, same := range wire.Groups(items, func(it *item.Item) string { return it.Site.Key() }) {
 		now := *stored
 		same[0].Site.Apply(&now)
 		key := siteKey{stored.ID, same[0].Site.Key()}
@@ -101,13 +96,13 @@ func (r *planner) planSite(ctx context.Context, id string, items []*item) error 
 type siteKey struct{ id, object string }
 
 // newSiteWork parses the filters of a site.
-func (r *planner) newSiteWork(s wire.Site) *siteWork {
-	work := &siteWork{Site: s, settings: map[string]*settings.Settings{}}
+func (r *planner) newSiteWork(s wire.Site) *item.SiteView {
+	work := &item.SiteView{Site: s, Settings: map[string]*settings.Settings{}}
 	var problems []error
-	work.filters, problems = filter.Compile(filter.Rules(s.Filters))
+	work.FilterSet, problems = filter.Compile(filter.Rules(s.Filters))
 	for _, p := range problems {
-		r.log.Warn("left out invalid filter", "site", s.ID, "error", p)
-		work.badFilter = cmp.Or(work.badFilter, p)
+		r.Log.Warn("left out invalid filter", "site", s.ID, "error", p)
+		work.BadFilter = cmp.Or(work.BadFilter, p)
 	}
 	return work
 }
@@ -119,11 +114,11 @@ func (r *planner) readSite(ctx context.Context, id string) (*wire.Site, error) {
 	if s, known := r.sites[id]; known {
 		return s, nil
 	}
-	stored, err := r.Data.Site(ctx, id)
+	stored, err := r.data.Site(ctx, id)
 	if err != nil {
 		return nil, err
 	}
-	if stored == nil && r.realTime() {
+	if stored == nil && r.RealTime() {
 		stored = &wire.Site{ID: id, State: wire.SiteActive, FetchType: 1}
 	}
 	r.sites[id] = stored
@@ -132,22 +127,22 @@ func (r *planner) readSite(ctx context.Context, id string) (*wire.Site, error) {
 
 // planItems plans items with the same site and siteObj. now is the site with its present state and
 // counters; its other fields count as they were when the batch first read it.
-func (r *planner) planItems(ctx context.Context, site *siteWork, now *wire.Site, items []*item) error {
-	if !r.batch.Allows(now) {
-		r.log.Info("site is not active; skipped its items", "site", site.ID, "state", now.State)
-		return r.refuseItems(ctx, site, items, wire.ErrSiteState)
+func (r *planner) planItems(ctx context.Context, site *item.SiteView, now *wire.Site, items []*item.Item) error {
+	if !r.Batch.Allows(now) {
+		r.Log.Info("site is not active; skipped its items", "site", site.ID, "state", now.State)
+		return r.refuseItems(ctx, site, items, errormask.SiteState)
 	}
-	if bits := now.OverLimits(wire.ErrSiteMaxErrors, wire.ErrSiteMaxResources); bits != 0 {
-		r.log.Warn("suspended site: it exceeded a limit", "site", site.ID, "errors", bits.Names())
-		if r.mayWrite() {
-			if err := r.Data.Suspend(ctx, site.ID, bits, len(items)); err != nil && !isSiteGone(err) {
+	if bits := now.OverLimits(errormask.SiteMaxErrors, errormask.SiteMaxResources); bits != 0 {
+		r.Log.Warn("suspended site: it exceeded a limit", "site", site.ID, "errors", bits.Names())
+		if r.MayWrite() {
+			if err := r.data.Suspend(ctx, site.ID, bits, len(items)); err != nil && !item.IsSiteGone(err) {
 				return err
 			}
 		}
 		return r.refuseItems(ctx, site, items, bits)
 	}
 	for _, it := range items {
-		it.site, it.settings = site, r.settingsOf(site, it)
+		it.View, it.Settings = site, r.settingsOf(site, it)
 	}
 	items, err := r.passGuards(ctx, site, items)
 	if err != nil || len(items) == 0 {
@@ -157,8 +152,8 @@ func (r *planner) planItems(ctx context.Context, site *siteWork, now *wire.Site,
 		return err
 	}
 	for _, it := range items {
-		if it.todo {
-			it.target = r.targetOf(it)
+		if it.Todo {
+			it.Target = r.TargetOf(it)
 		}
 	}
 	return r.findParents(ctx, site.ID, items)
@@ -166,94 +161,94 @@ func (r *planner) planItems(ctx context.Context, site *siteWork, now *wire.Site,
 
 // findParents reads the URLs of linking pages, for items that need them as Referer and for
 // entries of feeds.
-func (r *planner) findParents(ctx context.Context, site string, items []*item) error {
+func (r *planner) findParents(ctx context.Context, site string, items []*item.Item) error {
 	var keys []string
 	for _, it := range items {
-		if it.todo && (it.settings.Referer == settings.RefererParent || it.settings.IsFeedSite()) && !it.url.Root() {
-			keys = append(keys, it.url.ParentMd5)
+		if it.Todo && (it.Settings.Referer == settings.RefererParent || it.Settings.IsFeedSite()) && !it.Row.Root() {
+			keys = append(keys, it.Row.ParentMd5)
 		}
 	}
 	if len(keys) == 0 {
 		return nil
 	}
-	texts, err := r.Data.URLTexts(ctx, site, keys)
-	if err != nil && !isSiteGone(err) {
+	texts, err := r.data.URLTexts(ctx, site, keys)
+	if err != nil && !item.IsSiteGone(err) {
 		return err
 	}
 	for _, it := range items {
-		if it.todo {
-			it.parent = texts[it.url.ParentMd5]
+		if it.Todo {
+			it.ParentURL = texts[it.Row.ParentMd5]
 		}
 	}
 	return nil
 }
 
 // dropUnknownSite drops the items of an unknown or deleted site.
-func (r *planner) dropUnknownSite(id string, items []*item) {
+func (r *planner) dropUnknownSite(id string, items []*item.Item) {
 	for _, it := range items {
-		it.empty = true
-		it.url.ErrorMask = wire.ErrSynchronize
+		it.Empty = true
+		it.Row.ErrorMask = errormask.Synchronize
 	}
-	r.log.Warn("unknown site; dropped its items", "site", id, "items", len(items))
+	r.Log.Warn("unknown site; dropped its items", "site", id, "items", len(items))
 }
 
-// settings.ReadValues returns the settings of an item, parsed once for all items of a site with the
+// settingsOf returns the settings of an item, parsed once for all items of a site with the
 // same properties.
-func (r *planner) settingsOf(site *siteWork, it *item) *settings.Settings {
+func (r *planner) settingsOf(site *item.SiteView, it *item.Item) *settings.Settings {
 	key := it.PropertiesKey()
-	if set := site.settings[key]; set != nil {
+	if set := site.Settings[key]; set != nil {
 		return set
 	}
 	set, problems := settings.Read(&site.Site, it.Properties, r.Config)
 	for _, p := range problems {
-		r.log.Warn("left out invalid property", "site", site.ID, "error", p)
-		set.Bits |= wire.ErrInitialization
+		r.Log.Warn("left out invalid property", "site", site.ID, "error", p)
+		set.Bits |= errormask.Initialization
 	}
-	site.settings[key] = set
+	site.Settings[key] = set
 	return set
 }
 
 // refuseItems hands all items of a site back. They are selected again when the site is active
 // again.
-func (r *planner) refuseItems(ctx context.Context, site *siteWork, items []*item, bits wire.ErrorMask) error {
+func (r *planner) refuseItems(ctx context.Context, site *item.SiteView, items []*item.Item, bits errormask.Mask) error {
 	if err := r.markCrawling(ctx, site.ID, items); err != nil {
 		return err
 	}
-	now := wire.DateOf(r.Now())
+	now := schema.DateOf(r.Now())
 	results := make([]wire.Fetched, 0, len(items))
 	for _, it := range items {
-		if !it.todo {
+		if !it.Todo {
 			continue
 		}
-		it.todo = false
-		results = append(results, it.uncrawledOutcome(bits, now).result)
-		it.handedBack = false // refused, not out of time
+		it.Todo = false
+		results = append(results, it.UncrawledOutcome(bits, now).Result)
+		it.HandedBack = false // refused, not out of time
 	}
-	if !r.mayWrite() || len(results) == 0 {
+	if !r.MayWrite() || len(results) == 0 {
 		return nil
 	}
 	return r.saveSites(ctx, []wire.SiteFetched{{Site: site.ID, Results: results}})
 }
 
 // markCrawling sets the rows of a site to Crawling. Items whose row could be taken become todo.
-func (r *planner) markCrawling(ctx context.Context, id string, items []*item) error {
+func (r *planner) markCrawling(ctx context.Context, id string, items []*item.Item) error {
 	urls := make([]wire.URL, 0, len(items))
 	marks := make(map[string]wire.Mark, len(items))
 	for _, it := range items {
-		if r.marked[chainKey{it.SiteID, it.URLID}] {
-			marks[it.URLID] = wire.Mark{Row: it.url, Known: true}
+		if r.marked[it.Key()] {
+			marks[it.URLID] = wire.Mark{Row: it.Row, Known: true}
 			continue
 		}
-		if r.realTime() && canAnswerStored(&it.url, it.Properties) {
-			it.url.ContentMask, it.cached = max(it.url.ContentMask, 1), true
-		} else if isCrawlable(it.url.Status) {
-			urls = append(urls, it.url)
+		if r.RealTime() && canAnswerStored(&it.Row, it.Properties) {
+			it.Row.ContentMask, it.Cached = max(it.Row.ContentMask, 1), true
+		} else if isCrawlable(it.Row.Status) {
+			urls = append(urls, it.Row)
 		}
 	}
-	if r.mayWrite() && len(urls) > 0 {
-		more, err := r.Data.MarkCrawling(ctx, id, r.batch.ID, urls)
+	if r.MayWrite() && len(urls) > 0 {
+		more, err := r.data.MarkCrawling(ctx, id, r.Batch.ID, urls)
 		switch {
-		case isSiteGone(err):
+		case item.IsSiteGone(err):
 			r.dropUnknownSite(id, items)
 			return nil
 		case err != nil:
@@ -268,24 +263,21 @@ func (r *planner) markCrawling(ctx context.Context, id string, items []*item) er
 	for _, it := range items {
 		mark, ok := marks[it.URLID]
 		switch {
-		case it.cached || !isCrawlable(it.url.Status):
+		case it.Cached || !isCrawlable(it.Row.Status):
 			// Unchanged (docs/spec/crawling.md 2.1 step 1).
 		case !ok:
-			it.empty = true
-			it.url.ErrorMask = wire.ErrSynchronize
+			it.Empty = true
+			it.Row.ErrorMask = errormask.Synchronize
 		case mark.Done || mark.Busy:
-			it.url = mark.Row // finished, or owned by another batch
+			it.Row = mark.Row // finished, or owned by another batch
 		default:
-			it.todo = true
-			it.row, it.url = mark.Row, mark.Row
-			it.url.ErrorMask, it.url.BatchID, it.url.ChainID = 0, r.batch.ID, it.BatchItem.URL.ChainID
+			it.Todo = true
+			it.Before, it.Row = mark.Row, mark.Row
+			it.Row.ErrorMask, it.Row.BatchID, it.Row.ChainID = 0, r.Batch.ID, it.BatchItem.URL.ChainID
 		}
 	}
 	return nil
 }
-
-// isSiteGone reports whether a site was deleted after it was read. The batch continues.
-func isSiteGone(err error) bool { return wire.CodeOf(err) == wire.CodeNotFound }
 
 // canAnswerStored reports whether the stored result can answer a client: the URL was crawled and
 // processed without an error, and no recrawl is requested (docs/spec/crawling.md 2.1 step 11).

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/errormask"
+	"hce/dc/internal/wire/schema"
 )
 
 // TestLinkProperties: the links that properties and filters accept.
@@ -94,9 +96,9 @@ func TestLinkProperties(t *testing.T) {
 			if got := sc.requests()[1:]; tt.requests != nil && !slices.Equal(got, tt.requests) {
 				t.Errorf("requests %v, want %v", got, tt.requests)
 			}
-			limit := wire.ErrorMask(0)
+			limit := errormask.Mask(0)
 			if strings.HasPrefix(tt.name, "limit of") {
-				limit = wire.ErrMaxURLsFromPage
+				limit = errormask.MaxURLsFromPage
 			}
 			if row := w.row(it); row.ErrorMask != limit || w.SiteBits != 0 {
 				t.Errorf("row: %s, site: %s", bitNames(row.ErrorMask), bitNames(w.SiteBits))
@@ -123,7 +125,7 @@ func TestNewRowProperties(t *testing.T) {
 		if strings.Contains(link.URL.URL, "/news/") {
 			want = 2
 		}
-		if len(link.Update) != want || want > 0 && (link.Update["Priority"] != int64(5) || link.Update["TcDate"] != wire.Expr("NOW()")) {
+		if len(link.Update) != want || want > 0 && (link.Update["Priority"] != int64(5) || link.Update["TcDate"] != schema.Expr("NOW()")) {
 			t.Errorf("update %d: %v", i, link.Update)
 		}
 	}
@@ -171,7 +173,7 @@ func TestContentProperties(t *testing.T) {
 		path       string
 		page       reply
 		change     func(*wire.Site, *wire.URL)
-		bits       wire.ErrorMask
+		bits       errormask.Mask
 		kind       string // of the row, "" for text/html
 		raw        string // "" for any, "-" for none
 		tidy       bool
@@ -180,7 +182,7 @@ func TestContentProperties(t *testing.T) {
 		pDate      string
 	}{
 		{name: "allowed type", properties: []string{"ALLOWED_CTYPES", "image/*, text/html"}},
-		{name: "type that is not allowed", properties: []string{"ALLOWED_CTYPES", "image/*"}, bits: wire.ErrMIME, raw: "-"},
+		{name: "type that is not allowed", properties: []string{"ALLOWED_CTYPES", "image/*"}, bits: errormask.MIME, raw: "-"},
 		{name: "mapped type", properties: []string{"ALLOWED_CTYPES", "text/html", "CONTENT_TYPE_MAP", `{"text/plain": "text/html"}`}, page: reply{kind: "text/plain; charset=utf-8"}},
 		{name: "type by content", properties: []string{"MIME_TYPE_AUTO_DETECT", "1"}, page: reply{kind: "application/pdf", body: "<html>x"}},
 		{name: "type by content, mapped", properties: []string{"MIME_TYPE_AUTO_DETECT", "1", "CONTENT_TYPE_MAP", `{"text/html": "a/b"}`}, page: reply{kind: "application/pdf", body: "<html>x"}, kind: "a/b"},
@@ -192,7 +194,7 @@ func TestContentProperties(t *testing.T) {
 		{name: "rule of roots", properties: []string{"MIME_TYPE_AUTO_DETECT", `[{"url_parent": 0, "url_types": [0, 1]}]`}, page: reply{kind: "application/pdf", body: "<html>x"}},
 		{name: "rule of others", properties: []string{"MIME_TYPE_AUTO_DETECT", `[{"url_parent": 1}]`}, page: reply{kind: "application/pdf", body: "<html>x"}, kind: "application/pdf"},
 		{name: "stored type", properties: []string{"MIME_TYPE_STORE_ON_DISK", "text/*"}, raw: "<p>a page"},
-		{name: "type that is not stored", properties: []string{"MIME_TYPE_STORE_ON_DISK", "image/png"}, bits: wire.ErrRawNotStored, raw: "-"},
+		{name: "type that is not stored", properties: []string{"MIME_TYPE_STORE_ON_DISK", "image/png"}, bits: errormask.RawNotStored, raw: "-"},
 		{name: "all types are stored", properties: []string{"MIME_TYPE_STORE_ON_DISK", "*"}, raw: "<p>a page"},
 		{name: "replacements in turn", properties: []string{"REPLACE", `[{"WHERE": "RAW", "WHAT": "one", "WITH": "two"}, {"WHAT": "(t)wo", "WITH": "\\1hree"}]`}, page: reply{body: "one"}, raw: "three", size: 5},
 		{name: "replacement on condition", properties: []string{"REPLACE", `[{"WHAT": "a", "WITH": "A", "CONDITION": "1"}, {"WHAT": "b", "WITH": "B", "CONDITION": "0"}]`}, page: reply{body: "ab"}, raw: "Ab"},
@@ -210,14 +212,14 @@ func TestContentProperties(t *testing.T) {
 		{name: "status of a code", properties: []string{"HTTP_CODE_STATUS_UPDATE", `{"202": "1"}`}, page: reply{code: 202}, status: wire.StatusNew},
 		{name: "status of another code", properties: []string{"HTTP_CODE_STATUS_UPDATE", `{"202": 1}`}},
 		{name: "content is wanted", change: filters(wire.SiteFilter{Pattern: "a p", Action: 1, Type: 1})},
-		{name: "content is not there", change: filters(wire.SiteFilter{Pattern: "a q", Action: 1, Type: 1, Subject: "RAW_CONTENT"}), bits: wire.ErrFiltersBreak, raw: "-"},
-		{name: "content is not wanted", change: filters(wire.SiteFilter{Pattern: "a p", Action: -1, Type: 1}), bits: wire.ErrFiltersBreak, raw: "-"},
+		{name: "content is not there", change: filters(wire.SiteFilter{Pattern: "a q", Action: 1, Type: 1, Subject: "RAW_CONTENT"}), bits: errormask.FiltersBreak, raw: "-"},
+		{name: "content is not wanted", change: filters(wire.SiteFilter{Pattern: "a p", Action: -1, Type: 1}), bits: errormask.FiltersBreak, raw: "-"},
 		{name: "headers are wanted", page: reply{header: map[string]string{"X-A": "yes"}}, change: filters(wire.SiteFilter{Pattern: "(?i)x-a: yes", Action: 1, Type: 1, Subject: "HEADERS_ALL"})},
-		{name: "headers are not there", change: filters(wire.SiteFilter{Pattern: "(?i)x-a: yes", Action: 1, Type: 1, Subject: "HEADERS_ALL"}), bits: wire.ErrFiltersBreak, raw: "-"},
+		{name: "headers are not there", change: filters(wire.SiteFilter{Pattern: "(?i)x-a: yes", Action: 1, Type: 1, Subject: "HEADERS_ALL"}), bits: errormask.FiltersBreak, raw: "-"},
 		{name: "young enough", page: reply{header: dated}, change: filters(wire.SiteFilter{Pattern: "%PDATE% > '2026-02-01 00:00:00'", Action: 1, Type: 1, OpCode: 7, Subject: "LAST_MODIFIED"})},
 		{name: "young enough, macro in quotes", page: reply{header: dated}, change: filters(wire.SiteFilter{Pattern: "'%PDATE%' > '2026-02-01 00:00:00' AND \"%PDATE%\" > '2026-02-01'", Action: 1, Type: 1, OpCode: 7, Subject: "LAST_MODIFIED"})},
-		{name: "too old, macro in quotes", page: reply{header: dated}, change: filters(wire.SiteFilter{Pattern: "'%PDATE%' > '2026-03-01 00:00:00'", Action: 1, Type: 1, OpCode: 7, Subject: "LAST_MODIFIED"}), bits: wire.ErrFiltersBreak, raw: "-"},
-		{name: "too old", page: reply{header: dated}, change: filters(wire.SiteFilter{Pattern: "%PDATE% > '2026-03-01 00:00:00'", Action: 1, Type: 1, OpCode: 7, Subject: "LAST_MODIFIED"}), bits: wire.ErrFiltersBreak, raw: "-"},
+		{name: "too old, macro in quotes", page: reply{header: dated}, change: filters(wire.SiteFilter{Pattern: "'%PDATE%' > '2026-03-01 00:00:00'", Action: 1, Type: 1, OpCode: 7, Subject: "LAST_MODIFIED"}), bits: errormask.FiltersBreak, raw: "-"},
+		{name: "too old", page: reply{header: dated}, change: filters(wire.SiteFilter{Pattern: "%PDATE% > '2026-03-01 00:00:00'", Action: 1, Type: 1, OpCode: 7, Subject: "LAST_MODIFIED"}), bits: errormask.FiltersBreak, raw: "-"},
 		{name: "filters of other stages do not apply", change: func(s *wire.Site, _ *wire.URL) {
 			s.Filters = append(s.Filters, wire.SiteFilter{Pattern: "a p", Stage: 2, Action: -1, Type: 1, State: 1})
 		}},
@@ -274,7 +276,7 @@ func TestReplaceThatFails(t *testing.T) {
 	w.addSite("s", "REPLACE", `[{"WHAT": "a", "WITH": "`+strings.Repeat("b", 5000)+`"}, {"WHAT": "^a", "WITH": "c"}]`)
 	it := w.item("s", sc.URL+"/")
 	w.run(batchOf(it))
-	if raw := w.file(it, wire.ContentRaw); raw != "c"+strings.Repeat("a", 2999) || w.SiteBits != wire.ErrInitialization || w.row(it).ErrorMask != 0 {
+	if raw := w.file(it, wire.ContentRaw); raw != "c"+strings.Repeat("a", 2999) || w.SiteBits != errormask.Initialization || w.row(it).ErrorMask != 0 {
 		t.Errorf("%d bytes, site %s, row %s", len(raw), bitNames(w.SiteBits), bitNames(w.row(it).ErrorMask))
 	}
 }
@@ -349,7 +351,7 @@ func TestRulesForTheDataOwner(t *testing.T) {
 		t.Errorf("rules %+v", out.Rules)
 	}
 	// The valid part of the expressions applies.
-	if len(out.Expressions) != 1 || out.Expressions[0] != (wire.FieldExpression{Object: "URL", Column: "Priority", SQL: "%DEPTH%"}) || w.SiteBits != wire.ErrInitialization {
+	if len(out.Expressions) != 1 || out.Expressions[0] != (wire.FieldExpression{Object: "URL", Column: "Priority", SQL: "%DEPTH%"}) || w.SiteBits != errormask.Initialization {
 		t.Errorf("expressions %+v, site %s", out.Expressions, bitNames(w.SiteBits))
 	}
 }

@@ -16,11 +16,12 @@ import (
 	"testing"
 	"time"
 
-	"hce/dc/internal/crawl"
 	"hce/dc/internal/crawl/cookies"
 	"hce/dc/internal/crawl/fetch"
 	"hce/dc/internal/crawl/statefile"
+	"hce/dc/internal/crawl/visit"
 	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/errormask"
 )
 
 // scene is a server that answers from a table and records its requests.
@@ -95,7 +96,7 @@ func redirectTo(target string) reply {
 }
 
 // skipRow are bits that no row has: the first item is replaced by another.
-const skipRow = ^wire.ErrorMask(0)
+const skipRow = ^errormask.Mask(0)
 
 // TestRequestProperties: the effect of properties on the requests of a site.
 func TestRequestProperties(t *testing.T) {
@@ -110,7 +111,7 @@ func TestRequestProperties(t *testing.T) {
 		show       func(*http.Request) string
 		realTime   bool
 		want       []string
-		bits       wire.ErrorMask // of the first row
+		bits       errormask.Mask // of the first row
 	}{
 		{name: "headers as text", properties: []string{"HTTP_HEADERS", "X-A: one\n# X-A: two"}, show: withHeader("X-A"), want: []string{"GET / one"}},
 		{name: "headers as JSON", properties: []string{"HTTP_HEADERS", `{"x-a": 7}`}, show: withHeader("X-A"), want: []string{"GET / 7"}},
@@ -160,10 +161,10 @@ func TestRequestProperties(t *testing.T) {
 				return r.Method + " " + r.Header.Get("Content-Type") + " " + string(body)
 			}, want: []string{"POST application/x-www-form-urlencoded n=1&q=a+b"}},
 		{name: "form, but a method get", properties: []string{"HTTP_POST_FORM_q", "a"}, show: lines, want: []string{"GET /"}},
-		{name: "no redirects", properties: []string{"HTTP_REDIRECTS_MAX", "0"}, replies: map[string]reply{"/": redirectTo("/a")}, show: lines, want: []string{"GET /"}, bits: wire.ErrMaxHTTPRedirects},
+		{name: "no redirects", properties: []string{"HTTP_REDIRECTS_MAX", "0"}, replies: map[string]reply{"/": redirectTo("/a")}, show: lines, want: []string{"GET /"}, bits: errormask.MaxHTTPRedirects},
 		{name: "one redirect", properties: []string{"HTTP_REDIRECTS_MAX", "1"}, replies: map[string]reply{"/": redirectTo("/a")}, show: lines, want: []string{"GET /", "GET /a"}},
 		{name: "one redirect too many", properties: []string{"HTTP_REDIRECTS_MAX", "1"}, replies: map[string]reply{"/": redirectTo("/a"), "/a": redirectTo("/b")}, show: lines,
-			want: []string{"GET /", "GET /a"}, bits: wire.ErrMaxHTTPRedirects},
+			want: []string{"GET /", "GET /a"}, bits: errormask.MaxHTTPRedirects},
 		{name: "template", properties: []string{"URL_TEMPLATE_REGULAR", "{other}/t?u=%URL%", "URL_TEMPLATE_REALTIME", "{other}/no?%URL%"}, paths: []string{"/a?b=1"}, show: lines,
 			want: []string{"GET other.test/t?u={own}/a?b=1"}},
 		{name: "template, encoded", properties: []string{"URL_TEMPLATE_REGULAR", "{other}/t?u=%URL%", "URL_TEMPLATE_REGULAR_URLENCODE", "1"}, paths: []string{"/a?b=1"}, show: lines,
@@ -173,13 +174,13 @@ func TestRequestProperties(t *testing.T) {
 		{name: "external service", properties: []string{"EXTERNAL_URL", "{other}/e?u=%URL%"}, paths: []string{"/a"}, show: lines, want: []string{"GET other.test/e?u={own%}%2Fa"}},
 		{name: "fetch type 3", properties: []string{"EXTERNAL_URL", "{other}/e?u=%URL%"}, change: func(s *wire.Site, _ *wire.URL) { s.FetchType = 3 }, paths: []string{"/a"}, show: lines,
 			want: []string{"GET other.test/e?u={own%}%2Fa"}},
-		{name: "fetch type 3 without a service", change: func(s *wire.Site, _ *wire.URL) { s.FetchType = 3 }, show: lines, bits: wire.ErrInitialization},
+		{name: "fetch type 3 without a service", change: func(s *wire.Site, _ *wire.URL) { s.FetchType = 3 }, show: lines, bits: errormask.Initialization},
 		{name: "alive", properties: []string{"HOST_ALIVE_CHECK", `{"domain_name_resolve": 1, "connect_resolve": 1}`}, show: lines, want: []string{"GET /"}},
-		{name: "not alive: no name", properties: []string{"HOST_ALIVE_CHECK", `{"domain_name_resolve": "1"}`}, paths: []string{"http://none.invalid/"}, show: lines, bits: wire.ErrConnection},
-		{name: "not alive: no connection", properties: []string{"HOST_ALIVE_CHECK", `{"connect_resolve": 1}`, "ROBOTS_MODE", "1"}, paths: []string{"http://127.0.0.1:1/"}, show: lines, bits: wire.ErrConnection},
+		{name: "not alive: no name", properties: []string{"HOST_ALIVE_CHECK", `{"domain_name_resolve": "1"}`}, paths: []string{"http://none.invalid/"}, show: lines, bits: errormask.Connection},
+		{name: "not alive: no connection", properties: []string{"HOST_ALIVE_CHECK", `{"connect_resolve": 1}`, "ROBOTS_MODE", "1"}, paths: []string{"http://127.0.0.1:1/"}, show: lines, bits: errormask.Connection},
 		{name: "robots.txt is asked for", properties: []string{"ROBOTS_MODE", "1"}, replies: map[string]reply{"/robots.txt": {code: 404}}, show: lines, want: []string{"GET /robots.txt", "GET /"}},
 		{name: "robots.txt is not asked for", properties: []string{"ROBOTS_MODE", "0"}, show: lines, want: []string{"GET /"}},
-		{name: "kept robots.txt", properties: []string{"ROBOTS_MODE", "1", "ROBOTS_CACHE", "1"}, paths: []string{"/kept", "/b"}, show: lines, want: []string{"GET /b"}, bits: wire.ErrRobots},
+		{name: "kept robots.txt", properties: []string{"ROBOTS_MODE", "1", "ROBOTS_CACHE", "1"}, paths: []string{"/kept", "/b"}, show: lines, want: []string{"GET /b"}, bits: errormask.Robots},
 		{name: "kept robots.txt is not wanted", properties: []string{"ROBOTS_MODE", "1"}, replies: map[string]reply{"/robots.txt": {code: 404}}, paths: []string{"/kept"}, show: lines,
 			want: []string{"GET /robots.txt", "GET /kept"}},
 	}
@@ -227,7 +228,7 @@ func TestRequestProperties(t *testing.T) {
 			if !slices.Equal(got, want) {
 				t.Errorf("requests\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 			}
-			if row := w.row(b.Items[0]); !tt.realTime && tt.bits != skipRow && row.ErrorMask != tt.bits || w.SiteBits&wire.ErrInitialization != 0 {
+			if row := w.row(b.Items[0]); !tt.realTime && tt.bits != skipRow && row.ErrorMask != tt.bits || w.SiteBits&errormask.Initialization != 0 {
 				t.Errorf("row: %s, site: %s", bitNames(row.ErrorMask), bitNames(w.SiteBits))
 			}
 			if tt.realTime && answer.ErrorMask != 0 {
@@ -307,7 +308,7 @@ func TestMalformedMarksTheSite(t *testing.T) {
 		w.addSite("s", name, value)
 		it := w.item("s", sc.URL+"/")
 		w.run(batchOf(it))
-		if row := w.row(it); row.ErrorMask != 0 || row.HTTPCode != 200 || w.SiteBits&wire.ErrInitialization == 0 {
+		if row := w.row(it); row.ErrorMask != 0 || row.HTTPCode != 200 || w.SiteBits&errormask.Initialization == 0 {
 			t.Errorf("%s: row %s, code %d, site %s", name, bitNames(row.ErrorMask), row.HTTPCode, bitNames(w.SiteBits))
 		}
 		if text := log.String(); strings.Count(text, "level=WARN") != 1 || !strings.Contains(text, "site=s") || !strings.Contains(text, "property "+name+" ") {
@@ -318,7 +319,7 @@ func TestMalformedMarksTheSite(t *testing.T) {
 
 // asking is a fetcher that records requests.
 type asking struct {
-	crawl.Fetcher
+	visit.Fetcher
 	asked []fetch.Request
 }
 
@@ -346,7 +347,7 @@ func TestTLSVerify(t *testing.T) {
 	s.Config.ErrorLog = slog.NewLogLogger(slog.DiscardHandler, 0)
 	s.StartTLS()
 	defer s.Close()
-	for value, want := range map[string]wire.ErrorMask{"": wire.ErrConnection, "1": wire.ErrConnection, "0": 0} {
+	for value, want := range map[string]errormask.Mask{"": errormask.Connection, "1": errormask.Connection, "0": 0} {
 		w := newWorld(t)
 		w.addSite("s", "TLSVerify", value)
 		it := w.item("s", s.URL+"/")
@@ -372,7 +373,7 @@ func TestFrequency(t *testing.T) {
 	if row := w.row(two); row.ErrorMask != 0 || row.Status != wire.StatusNew || row.Crawled != 0 {
 		t.Errorf("second: %s, status %d, crawled %d", bitNames(row.ErrorMask), row.Status, row.Crawled)
 	}
-	if len(answer.Items) != 2 || answer.Items[1].URL.ErrorMask != wire.ErrNoTimeWindow || answer.Items[1].URL.HTTPCode != 400 || answer.Items[1].URL.Status != wire.StatusNew {
+	if len(answer.Items) != 2 || answer.Items[1].URL.ErrorMask != errormask.NoTimeWindow || answer.Items[1].URL.HTTPCode != 400 || answer.Items[1].URL.Status != wire.StatusNew {
 		t.Errorf("answer %+v", answer.Items)
 	}
 	if _, err := os.Stat(filepath.Join(w.job.Config.FreqDir, "below", "127.0.0.1", "http_freq_limits_s.json")); err != nil || len(sc.requests()) != 1 {

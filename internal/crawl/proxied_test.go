@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/errormask"
 )
 
 // TestProxies: pages come through the site's proxy, and the server sees only the proxy.
@@ -85,31 +86,31 @@ func TestProxyRotation(t *testing.T) {
 		members    map[string]any
 		hosts      []func(*relay) string
 		properties []string
-		bits       wire.ErrorMask
+		bits       errormask.Mask
 		code       int64
 		status     int64
 		faults     []int // of the hosts
 	}{
 		{name: "the second is good", members: map[string]any{"tries_count": 1}, hosts: []func(*relay) string{at(dead), good}, code: 200, status: 4, faults: []int{1, 0}},
 		{name: "one try is the default", members: map[string]any{}, hosts: []func(*relay) string{at(dead), good}, code: 200, status: 4, faults: []int{1, 0}},
-		{name: "no try", members: map[string]any{"tries_count": 0}, hosts: []func(*relay) string{at(dead), good}, bits: wire.ErrNoProxy, code: 504, status: 4, faults: []int{1, 0}},
+		{name: "no try", members: map[string]any{"tries_count": 0}, hosts: []func(*relay) string{at(dead), good}, bits: errormask.NoProxy, code: 504, status: 4, faults: []int{1, 0}},
 		{name: "tries are used up", members: map[string]any{"tries_count": 1, "status_update_tries_limit": 1}, hosts: []func(*relay) string{at(dead), at(dead2), good},
-			bits: wire.ErrNoProxy, code: 504, status: 1, faults: []int{1, 1, 0}},
+			bits: errormask.NoProxy, code: 504, status: 1, faults: []int{1, 1, 0}},
 		{name: "no proxy is left", members: map[string]any{"tries_count": 5, "status_update_no_available_proxy": 7}, hosts: []func(*relay) string{at(dead), at(dead2)},
-			bits: wire.ErrNoProxy, code: 504, status: 7, faults: []int{1, 1}},
+			bits: errormask.NoProxy, code: 504, status: 7, faults: []int{1, 1}},
 		{name: "no proxy serves the page", members: map[string]any{"status_update_no_available_proxy": 1, "domains": "other"}, hosts: []func(*relay) string{good},
-			bits: wire.ErrNoProxy, code: 504, status: 1, faults: []int{0}},
-		{name: "empty", members: map[string]any{"status_update_empty_proxy_list": 1}, bits: wire.ErrNoProxy, code: 504, status: 1},
+			bits: errormask.NoProxy, code: 504, status: 1, faults: []int{0}},
+		{name: "empty", members: map[string]any{"status_update_empty_proxy_list": 1}, bits: errormask.NoProxy, code: 504, status: 1},
 		{name: "it wants a password", members: map[string]any{"tries_count": 1}, hosts: []func(*relay) string{wantsLogin, good}, code: 200, status: 4, faults: []int{1, 0}},
 		{name: "its answer is not the page's", members: check(nil), hosts: []func(*relay) string{denies, good}, code: 200, status: 4, faults: []int{1, 0}},
 		{name: "its answer is not the page's, no fault", members: check(map[string]any{"faults": 0}), hosts: []func(*relay) string{denies, good}, code: 200, status: 4, faults: []int{0, 0}},
 		{name: "its answer is not the page's, no rotation", members: check(map[string]any{"rotate": 0}), hosts: []func(*relay) string{denies, good}, code: 200, status: 4, faults: []int{1, 0}},
-		{name: "all answers are not the page's", members: check(nil), hosts: []func(*relay) string{denies, denies}, bits: wire.ErrNoProxy, code: 504, status: 4, faults: []int{1, 1}},
+		{name: "all answers are not the page's", members: check(nil), hosts: []func(*relay) string{denies, denies}, bits: errormask.NoProxy, code: 504, status: 4, faults: []int{1, 1}},
 		{name: "alive check", members: map[string]any{"tries_count": 1}, properties: aliveCheck, hosts: []func(*relay) string{at(dead), good}, code: 200, status: 4, faults: []int{1, 0}},
 		{name: "alive check fails for all", members: map[string]any{"tries_count": 1}, properties: aliveCheck, hosts: []func(*relay) string{at(dead), at("127.0.0.1:3")},
-			bits: wire.ErrNoProxy, code: 504, status: 4, faults: []int{1, 1}},
+			bits: errormask.NoProxy, code: 504, status: 4, faults: []int{1, 1}},
 		{name: "an error of the page is not a fault of the proxy", members: map[string]any{"tries_count": 1}, hosts: []func(*relay) string{func(p *relay) string { p.code = 404; return p.http() }, good},
-			bits: wire.ErrHTTP, code: 404, status: 4, faults: []int{0, 0}},
+			bits: errormask.HTTP, code: 404, status: 4, faults: []int{0, 0}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			o := newOrigin(t, ok)
@@ -311,7 +312,7 @@ func TestProxyBehindTheGuard(t *testing.T) {
 		w.addSite("s", "USER_PROXY", pool(0, host))
 		it := w.item("s", o.URL+"/page")
 		w.run(batchOf(it))
-		if row := w.row(it); row.ErrorMask&wire.ErrGuard == 0 {
+		if row := w.row(it); row.ErrorMask&errormask.Guard == 0 {
 			t.Errorf("%s: %s", host, bitNames(row.ErrorMask))
 		}
 		o.checkRelayed(t, 0)

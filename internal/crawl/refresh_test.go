@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/errormask"
 )
 
 func TestMetaRefresh(t *testing.T) {
@@ -56,7 +57,7 @@ func TestMetaRefresh(t *testing.T) {
 	})
 	tests := []struct {
 		path, most string
-		bits       wire.ErrorMask
+		bits       errormask.Mask
 		base       string
 		requests   int
 	}{
@@ -66,9 +67,9 @@ func TestMetaRefresh(t *testing.T) {
 		{"/self", "1", 0, "/self", 1},
 		{"/reload", "1", 0, "/reload", 1},
 		{"/three", "2", 0, "/two", 3},
-		{"/three", "1", wire.ErrMaxHTMLRedirects, "", 2},
+		{"/three", "1", errormask.MaxHTMLRedirects, "", 2},
 		{"/loop1", "5", 0, "/loop2", 2},
-		{"/out", "1", wire.ErrFiltersBreak, "", 1},
+		{"/out", "1", errormask.FiltersBreak, "", 1},
 		{"/based", "1", 0, "/dir/page", 2},
 		{"/news", "1", 0, "/news", 1},
 		{"/shell", "1", 0, "/two", 2},
@@ -76,7 +77,7 @@ func TestMetaRefresh(t *testing.T) {
 		{"/template", "1", 0, "/template", 1},
 		{"/five", "1", 0, "/two", 2},
 		{"/six", "1", 0, "/six", 1},
-		{"/missing", "1", wire.ErrHTTP, "", 1},
+		{"/missing", "1", errormask.HTTP, "", 1},
 		{"/text", "1", 0, "/text", 1},
 	}
 	for _, tt := range tests {

@@ -13,19 +13,21 @@ import (
 	"hce/dc/internal/crawl/fetch"
 	"hce/dc/internal/crawl/robotscache"
 	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/errormask"
+	"hce/dc/internal/wire/schema"
 )
 
 func TestRobots(t *testing.T) {
 	const (
-		denied  = wire.ErrRobots
-		allowed = wire.ErrorMask(0)
+		denied  = errormask.Robots
+		allowed = errormask.Mask(0)
 	)
 	long := "User-agent: *\nDisallow: /private\n" + strings.Repeat("# a comment as long as the file needs\n", 20_000)
 	tests := []struct {
 		name    string
 		robots  func(w http.ResponseWriter, r *http.Request)
-		want    wire.ErrorMask // of /private/x
-		public  wire.ErrorMask // of /public
+		want    errormask.Mask // of /private/x
+		public  errormask.Mask // of /public
 		rounds  int            // requests for robots.txt
 		visited bool           // of /private/x
 	}{
@@ -34,11 +36,11 @@ func TestRobots(t *testing.T) {
 		{"meant for us", text("User-agent: *\nDisallow:\n\nUser-agent: hce-dc\nDisallow: /private"), denied, allowed, 1, false},
 		{"not found", status(404), allowed, allowed, 1, true},
 		{"forbidden", status(403), allowed, allowed, 1, true},
-		{"closed without an answer", func(w http.ResponseWriter, _ *http.Request) { panic(http.ErrAbortHandler) }, wire.ErrConnection, wire.ErrConnection, 1, false},
+		{"closed without an answer", func(w http.ResponseWriter, _ *http.Request) { panic(http.ErrAbortHandler) }, errormask.Connection, errormask.Connection, 1, false},
 		{"cut off", func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Length", "1000")
 			fmt.Fprint(w, "User-agent: *\n")
-		}, wire.ErrPageConvert, wire.ErrPageConvert, 1, false},
+		}, errormask.PageConvert, errormask.PageConvert, 1, false},
 		{"larger than needed", text(long + strings.Repeat("x", 2<<20)), denied, allowed, 1, false},
 		{"larger than needed, length given", func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Length", fmt.Sprint(len(long)))
@@ -54,7 +56,7 @@ func TestRobots(t *testing.T) {
 		}, allowed, allowed, 1, true},
 		{"redirect to a dead host", func(w http.ResponseWriter, r *http.Request) {
 			http.Redirect(w, r, "http://127.0.0.1:1/robots.txt", http.StatusFound)
-		}, wire.ErrConnection, wire.ErrConnection, 1, false},
+		}, errormask.Connection, errormask.Connection, 1, false},
 		{"moved", func(w http.ResponseWriter, r *http.Request) {
 			if r.URL.Path == "/robots.txt" {
 				http.Redirect(w, r, "/robots.txt2", http.StatusMovedPermanently)
@@ -135,7 +137,7 @@ func TestForbiddenLinks(t *testing.T) {
 			links := w.Results["s "+it.URLID].Links
 			forbidden := ""
 			for _, l := range links {
-				if l.URL.Unasked() && l.URL.ErrorMask == wire.ErrRobots {
+				if l.URL.Unasked() && l.URL.ErrorMask == errormask.Robots {
 					forbidden += strings.TrimPrefix(l.URL.URL, s.URL)
 				}
 			}
@@ -165,7 +167,7 @@ func TestForbiddenURLs(t *testing.T) {
 		crawled             bool
 	}{
 		{"a link", "/closed/a", "1", child, false},
-		{"a link again", "/closed/a", "1", func(u *wire.URL) { child(u); u.ErrorMask, u.HTTPCode = wire.ErrRobots, 400 }, false},
+		{"a link again", "/closed/a", "1", func(u *wire.URL) { child(u); u.ErrorMask, u.HTTPCode = errormask.Robots, 400 }, false},
 		{"a link that was allowed before", "/closed/a", "1", func(u *wire.URL) { child(u); u.Crawled = 3 }, true},
 		{"a link that redirects to one", "/to", "1", child, true},
 		{"a root URL", "/closed/a", "1", func(*wire.URL) {}, true},
@@ -177,7 +179,7 @@ func TestForbiddenURLs(t *testing.T) {
 			it := w.item("s", s.URL+tt.path, tt.change)
 			w.run(batchOf(it))
 			got := w.Results["s "+it.URLID]
-			if got.Crawled != tt.crawled || w.row(it).ErrorMask != wire.ErrRobots || w.row(it).Status != wire.StatusCrawled {
+			if got.Crawled != tt.crawled || w.row(it).ErrorMask != errormask.Robots || w.row(it).Status != wire.StatusCrawled {
 				t.Errorf("%+v", got)
 			}
 		})
@@ -205,12 +207,12 @@ func TestDeclared(t *testing.T) {
 	for _, tt := range []struct {
 		path, canonical string
 		mask            int64
-		end             wire.Date
-		bits            wire.ErrorMask
+		end             schema.Date
+		bits            errormask.Mask
 	}{
-		{"/html", "/dir/x", wire.RobotsNoIndex | wire.RobotsNoArchive, "2025-06-25 15:00:00", wire.ErrFiltersBreak},
-		{"/header", "/x", wire.RobotsNoIndex | wire.RobotsNoFollow, "", wire.ErrFiltersBreak},
-		{"/double", "/html", 0, "", wire.ErrFiltersBreak},
+		{"/html", "/dir/x", wire.RobotsNoIndex | wire.RobotsNoArchive, "2025-06-25 15:00:00", errormask.FiltersBreak},
+		{"/header", "/x", wire.RobotsNoIndex | wire.RobotsNoFollow, "", errormask.FiltersBreak},
+		{"/double", "/html", 0, "", errormask.FiltersBreak},
 		{"/plain", "", 0, "", 0},
 	} {
 		it := w.item("s", s.URL+tt.path)
@@ -340,7 +342,7 @@ func TestUnavailableRobots(t *testing.T) {
 			if got := s.paths(); !slices.Equal(got, []string{"/robots.txt"}) {
 				t.Errorf("asked for %q", got)
 			}
-			if answer.Items[0].URL.ErrorMask != wire.ErrRobots || w.SiteBits != 0 {
+			if answer.Items[0].URL.ErrorMask != errormask.Robots || w.SiteBits != 0 {
 				t.Errorf("answer %s, site %s", bitNames(answer.Items[0].URL.ErrorMask), bitNames(w.SiteBits))
 			}
 			for _, it := range items[:2] {
@@ -348,7 +350,7 @@ func TestUnavailableRobots(t *testing.T) {
 				if row.Status != wire.StatusNew || row.State != wire.URLEnabled || row.ErrorMask != 0 || row.Crawled != 0 {
 					t.Errorf("%s: status %d, state %d, %s, crawled %d", row.URL, row.Status, row.State, bitNames(row.ErrorMask), row.Crawled)
 				}
-				if until != wire.DateOf(clock.Add(tt.pause)) {
+				if until != schema.DateOf(clock.Add(tt.pause)) {
 					t.Errorf("held until %s, want a pause of %v", until, tt.pause)
 				}
 			}

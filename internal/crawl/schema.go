@@ -12,10 +12,12 @@ import (
 	"hce/dc/canonical"
 	"hce/dc/internal/crawl/budget"
 	"hce/dc/internal/crawl/cookies"
+	"hce/dc/internal/crawl/item"
 	"hce/dc/internal/crawl/settings"
 	"hce/dc/internal/crawl/statefile"
 	"hce/dc/internal/web/urlschema"
 	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/errormask"
 	"hce/dc/internal/wire/property"
 )
 
@@ -27,9 +29,9 @@ import (
 // generates nothing stays. If that is a failure, it gets bit 46 and is not requested.
 func (r *planner) applySchemas(ctx context.Context, items []wire.BatchItem) ([]wire.BatchItem, error) {
 	list := make([]wire.BatchItem, 0, len(items))
-	met := map[chainKey]bool{}
+	met := map[item.Key]bool{}
 	add := func(bi wire.BatchItem) {
-		key := chainKey{bi.SiteID, bi.URLID}
+		key := item.Key{Site: bi.SiteID, URL: bi.URLID}
 		if !met[key] {
 			met[key] = true
 			list = append(list, bi)
@@ -72,7 +74,7 @@ func (r *planner) applySchema(ctx context.Context, site *wire.Site, bi wire.Batc
 	}
 	view := *site
 	bi.Site.Apply(&view)
-	if !r.batch.Allows(&view) || view.OverLimits(wire.ErrSiteMaxErrors, wire.ErrSiteMaxResources) != 0 {
+	if !r.Batch.Allows(&view) || view.OverLimits(errormask.SiteMaxErrors, errormask.SiteMaxResources) != 0 {
 		return nil, nil
 	}
 	key := schemaKey{site.ID, property.Of(&view, bi.Properties).Text("URLS_SCHEMA")}
@@ -83,7 +85,7 @@ func (r *planner) applySchema(ctx context.Context, site *wire.Site, bi wire.Batc
 	if set.Schema == nil || set.Schema.Type == urlschema.TypeOff || !set.Schema.Applies(bi.URL.URL) && !looksTemplate(bi.URL.URL) {
 		return nil, nil
 	}
-	log := r.log.With("site", site.ID, "url", bi.URL.URL)
+	log := r.Log.With("site", site.ID, "url", bi.URL.URL)
 	loaded := schemas[key]
 	if loaded == nil {
 		loaded = &loadedSchema{set.Schema, r.loadSchema(ctx, set, &view, bi)}
@@ -101,7 +103,7 @@ func (r *planner) applySchema(ctx context.Context, site *wire.Site, bi wire.Batc
 		log.Warn("URLS_SCHEMA generates no URLs: cannot store its used values", "error", err)
 	}
 	if err != nil || loaded.err != nil {
-		r.noted[chainKey{bi.SiteID, bi.URLID}] |= wire.ErrURLsSchema
+		r.noted[item.Key{Site: bi.SiteID, URL: bi.URLID}] |= errormask.URLsSchema
 	}
 	if len(urls) == 0 {
 		return nil, nil
@@ -111,29 +113,29 @@ func (r *planner) applySchema(ctx context.Context, site *wire.Site, bi wire.Batc
 	for i, text := range urls {
 		rows[i] = schemaRow(bi, text)
 		if loaded.err != nil {
-			r.noted[chainKey{bi.SiteID, rows[i].URLMd5}] |= wire.ErrURLsSchema
+			r.noted[item.Key{Site: bi.SiteID, URL: rows[i].URLMd5}] |= errormask.URLsSchema
 		}
 	}
-	if r.mayWrite() {
-		taken, err := r.Data.TakeSchema(ctx, site.ID, r.batch.ID, bi.URL, rows[0], rows[1:])
-		if isSiteGone(err) || err == nil && !taken {
+	if r.MayWrite() {
+		taken, err := r.data.TakeSchema(ctx, site.ID, r.Batch.ID, bi.URL, rows[0], rows[1:])
+		if item.IsSiteGone(err) || err == nil && !taken {
 			return nil, nil
 		}
 		if err != nil {
 			return nil, fmt.Errorf("store URLs of URLS_SCHEMA of site %s: %w", site.ID, err)
 		}
-		delete(r.marked, chainKey{bi.SiteID, bi.URLID})
+		delete(r.marked, item.Key{Site: bi.SiteID, URL: bi.URLID})
 	}
 	joins := map[int]int{urlschema.BatchAll: len(rows), urlschema.BatchFirst: min(2, len(rows))}[loaded.BatchInsert]
 	var made []wire.BatchItem
 	for i, row := range rows[:max(1, joins)] {
-		if i > 0 && !r.ownsURL(row.URL) {
+		if i > 0 && !r.OwnsURL(row.URL) {
 			break // links of other nodes
 		}
 		next := bi
 		next.URL, next.URLID = row, row.URLMd5
 		if i == 0 {
-			next.URL.Status, next.URL.BatchID = wire.StatusSelectedCrawling, r.batch.ID
+			next.URL.Status, next.URL.BatchID = wire.StatusSelectedCrawling, r.Batch.ID
 		}
 		made = append(made, next)
 	}
@@ -144,7 +146,7 @@ func (r *planner) applySchema(ctx context.Context, site *wire.Site, bi wire.Batc
 func (r *planner) ownFirst(urls []string) []string {
 	var own, others []string
 	for _, text := range urls {
-		if r.ownsURL(text) {
+		if r.OwnsURL(text) {
 			own = append(own, text)
 		} else {
 			others = append(others, text)
@@ -190,7 +192,7 @@ func (r *planner) generateURLs(ctx context.Context, schema *urlschema.Schema, se
 		_ = use()
 	} else {
 		path := filepath.Join(r.Config.SchemaDir, statefile.Name("url_schema_data_"+site.ID)+".json")
-		files := statefile.Files{Durable: true, Log: r.log}
+		files := statefile.Files{Durable: true, Log: r.Log}
 		if err := files.Update(ctx, path, &state, use); err != nil {
 			return nil, err
 		}
@@ -224,15 +226,15 @@ func (r *planner) loadSchema(ctx context.Context, set *settings.Settings, site *
 	}
 	var errs []error
 	for _, source := range set.Schema.Sources() {
-		it := &item{BatchItem: bi, url: bi.URL, row: bi.URL, target: source, site: &siteWork{Site: *site}, settings: set}
-		v := r.newVisit(it)
-		err := v.prepareRequest(ctx, source, nil)
+		it := &item.Item{BatchItem: bi, Row: bi.URL, Before: bi.URL, Target: source, View: &item.SiteView{Site: *site}, Settings: set}
+		v := r.NewVisit(it)
+		err := v.PrepareRequest(ctx, source, nil)
 		if err == nil {
-			request := v.newRequest(source, cookies.Page)
+			request := v.NewRequest(source, cookies.Page)
 			if canonical.Host(source) != canonical.Host(bi.URL.URL) {
 				request.Header.Del("Authorization") // the password belongs to the site's own host
 			}
-			answer, failed := v.sendRequest(ctx, request)
+			answer, failed := v.SendRequest(ctx, request)
 			switch {
 			case failed != nil:
 				err = failed
@@ -241,9 +243,9 @@ func (r *planner) loadSchema(ctx context.Context, set *settings.Settings, site *
 			default:
 				err = set.Schema.Load(answer.Body)
 			}
-			v.memory.Keep(0)
+			v.Memory.Keep(0)
 		}
-		v.leaveAll()
+		v.LeaveAll()
 		if err == nil {
 			return nil
 		}

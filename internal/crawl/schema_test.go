@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/errormask"
 )
 
 // schemaOf makes a URLS_SCHEMA with the values of one list and more members.
@@ -120,7 +121,7 @@ func TestSchemaMaxItems(t *testing.T) {
 	if got := asked(); !slices.Equal(got, []string{"a", "b"}) {
 		t.Errorf("asked for %v", got)
 	}
-	if n := len(answer.Items); n != 2 || answer.Items[1].URL.ErrorMask != wire.ErrMaxItems {
+	if n := len(answer.Items); n != 2 || answer.Items[1].URL.ErrorMask != errormask.MaxItems {
 		t.Errorf("%d items, %s", n, bitNames(answer.ErrorMask))
 	}
 }
@@ -164,16 +165,16 @@ func TestSchemaSources(t *testing.T) {
 		file         string
 		asked        []string
 		sources      []string
-		bits         wire.ErrorMask
+		bits         errormask.Mask
 	}{
 		{"the first", `{"type":1,"urls":["http://SOURCE/good"]}`, "", []string{"far"}, []string{"/good"}, 0},
 		{"the second", `{"type":1,"urls":["http://SOURCE/missing","http://SOURCE/good","http://SOURCE/more"]}`, "", []string{"far"}, []string{"/missing", "/good"}, 0},
 		{"over those of the property", `{"type":1,"parameters":{"q":["near"]},"urls":["http://SOURCE/good"]}`, "", []string{"far"}, []string{"/good"}, 0},
-		{"no valid value", `{"type":1,"urls":["http://SOURCE/missing","http://SOURCE/broken"]}`, "", nil, []string{"/missing", "/broken"}, wire.ErrURLsSchema},
-		{"no valid source, but own values", `{"type":1,"parameters":{"q":["near"]},"urls":["http://SOURCE/missing"]}`, "", []string{"near"}, []string{"/missing"}, wire.ErrURLsSchema},
+		{"no valid value", `{"type":1,"urls":["http://SOURCE/missing","http://SOURCE/broken"]}`, "", nil, []string{"/missing", "/broken"}, errormask.URLsSchema},
+		{"no valid source, but own values", `{"type":1,"parameters":{"q":["near"]},"urls":["http://SOURCE/missing"]}`, "", []string{"near"}, []string{"/missing"}, errormask.URLsSchema},
 		{"a file", `{"type":1,"urls":["http://SOURCE/good"],"file_path":"list.json"}`, `{"q":["filed"]}`, []string{"filed"}, nil, 0},
 		{"a file that is not there", `{"type":1,"urls":["http://SOURCE/good"],"file_path":"list.json"}`, "", []string{"far"}, []string{"/good"}, 0},
-		{"a file outside", `{"type":1,"file_path":"../list.json"}`, "", nil, nil, wire.ErrURLsSchema},
+		{"a file outside", `{"type":1,"file_path":"../list.json"}`, "", nil, nil, errormask.URLsSchema},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

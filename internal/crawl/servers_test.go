@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/errormask"
 )
 
 // An answer that says "not modified" or "a part" without having been asked is no page.
@@ -28,11 +29,11 @@ func TestUnaskedAnswers(t *testing.T) {
 	for _, c := range []struct {
 		name, path, rule string
 		row              func(*wire.URL)
-		want             wire.ErrorMask
+		want             errormask.Mask
 	}{
-		{"304, new", "/304", "", func(*wire.URL) {}, wire.ErrFetchHTTP},
-		{"206, new", "/206", "", func(*wire.URL) {}, wire.ErrFetchHTTP},
-		{"304, known, without validators", "/304", `{"algorithm":0,"mode":1}`, crawled, wire.ErrFetchHTTP},
+		{"304, new", "/304", "", func(*wire.URL) {}, errormask.FetchHTTP},
+		{"206, new", "/206", "", func(*wire.URL) {}, errormask.FetchHTTP},
+		{"304, known, without validators", "/304", `{"algorithm":0,"mode":1}`, crawled, errormask.FetchHTTP},
 		{"304, known, with an ETag", "/304", `{"algorithm":0,"mode":1}`, func(u *wire.URL) { crawled(u); u.ETag = "x" }, 0},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -15,6 +15,7 @@ import (
 	"hce/dc/internal/crawl/statefile"
 	"hce/dc/internal/testkit/testwait"
 	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/errormask"
 )
 
 const sitemapType = "application/sitemap+xml"
@@ -328,12 +329,12 @@ func TestSitemapStaysOne(t *testing.T) {
 func TestBrokenSitemaps(t *testing.T) {
 	tests := []struct {
 		name, body string
-		want       wire.ErrorMask
+		want       errormask.Mask
 		pages      []string
 	}{
-		{"a page", "<html><body>not found</body></html>", wire.ErrUnsupportedType, nil},
+		{"a page", "<html><body>not found</body></html>", errormask.UnsupportedType, nil},
 		{"breaks off", `<urlset><url><loc>http://HOST/1</loc></url><url><loc>http://HO`, 0, []string{"/1"}},
-		{"noise", "\x00\xff\x01\x02", wire.ErrUnsupportedType, nil},
+		{"noise", "\x00\xff\x01\x02", errormask.UnsupportedType, nil},
 		{"invalid links", urlset("/1") + "<url><loc>javascript:x</loc></url>", 0, []string{"/1"}},
 		{"an empty one", urlset(), 0, nil},
 	}

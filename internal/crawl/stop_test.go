@@ -13,8 +13,8 @@ import (
 	"time"
 
 	"hce/dc/hostgate"
-	"hce/dc/internal/crawl"
 	"hce/dc/internal/crawl/fetch"
+	"hce/dc/internal/crawl/visit"
 	"hce/dc/internal/wire"
 )
 
@@ -100,8 +100,8 @@ func stopServer(t *testing.T) *server {
 
 // interrupter calls end once, at one place.
 type interrupter struct {
-	crawl.Fetcher
-	crawl.Gates
+	visit.Fetcher
+	visit.Gates
 	place string // "" for none
 	page  string
 	began func() // called with the answer of the page

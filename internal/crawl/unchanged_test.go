@@ -6,6 +6,7 @@ import (
 
 	"hce/dc/internal/web/revalidate"
 	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/errormask"
 )
 
 // TestRestore: the second crawl of a page of a site without DETECT_MODIFIED.
@@ -22,7 +23,7 @@ func TestRestore(t *testing.T) {
 		property string          // another value of a property of the site
 		answer   string          // "": 304 if it is asked for, else the same content
 		status   int64
-		mask     wire.ErrorMask
+		mask     errormask.Mask
 		plain    bool // no condition is sent
 		read     bool // the content is read
 		changed  bool
@@ -32,12 +33,12 @@ func TestRestore(t *testing.T) {
 		{name: "resource", row: func(u *wire.URL) { u.TagsCount, u.TagsMask = 0, wire.ResourceMask }, status: status7},
 		{name: "same content", answer: page, status: status7},
 		{name: "other content", answer: changed, status: status4, read: true, changed: true},
-		{name: "errors of the content stay", row: func(u *wire.URL) { u.ErrorMask = wire.ErrBadEncoding }, status: status7, mask: wire.ErrBadEncoding},
-		{name: "an unsupported type stays one", row: func(u *wire.URL) { u.ErrorMask, u.TagsCount, u.Processed = wire.ErrUnsupportedType, 0, 0 }, status: status4, mask: wire.ErrUnsupportedType},
+		{name: "errors of the content stay", row: func(u *wire.URL) { u.ErrorMask = errormask.BadEncoding }, status: status7, mask: errormask.BadEncoding},
+		{name: "an unsupported type stays one", row: func(u *wire.URL) { u.ErrorMask, u.TagsCount, u.Processed = errormask.UnsupportedType, 0, 0 }, status: status4, mask: errormask.UnsupportedType},
 		{name: "never processed", row: func(u *wire.URL) { u.Processed, u.TagsCount = 0, 0 }, status: status4},
 		{name: "the newest content is not processed", row: func(u *wire.URL) { u.SettingsSum |= wire.SumUnprocessed }, status: status4},
-		{name: "processing had failed", row: func(u *wire.URL) { u.ErrorMask = wire.ErrScraper }, status: status4},
-		{name: "was gone", row: func(u *wire.URL) { u.HTTPCode, u.ErrorMask = 404, wire.ErrHTTP }, status: status4},
+		{name: "processing had failed", row: func(u *wire.URL) { u.ErrorMask = errormask.Scraper }, status: status4},
+		{name: "was gone", row: func(u *wire.URL) { u.HTTPCode, u.ErrorMask = 404, errormask.HTTP }, status: status4},
 		{name: "other settings", property: "1", status: status4, plain: true, read: true},
 		{name: "row of an older program", row: func(u *wire.URL) { u.SettingsSum = 0 }, status: status4, plain: true, read: true},
 	} {

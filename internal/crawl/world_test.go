@@ -21,8 +21,10 @@ import (
 	"hce/dc/internal/crawl/cookies"
 	"hce/dc/internal/crawl/fetch"
 	"hce/dc/internal/crawl/headerrotation"
+	"hce/dc/internal/crawl/visit"
 	"hce/dc/internal/storage/storagetest"
 	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/errormask"
 )
 
 // batchID is the batch of all tests.
@@ -243,11 +245,11 @@ func left(b wire.Batch) []string {
 	return list
 }
 
-func bitNames(m wire.ErrorMask) string { return strings.Join(m.Names(), " ") }
+func bitNames(m errormask.Mask) string { return strings.Join(m.Names(), " ") }
 
 // recorder records the last delay of each host.
 type recorder struct {
-	crawl.Gates
+	visit.Gates
 	mu     sync.Mutex
 	delays map[string]time.Duration
 }

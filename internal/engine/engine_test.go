@@ -17,6 +17,7 @@ import (
 	"hce/dc/internal/process"
 	"hce/dc/internal/storage"
 	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/errormask"
 )
 
 // TestMain is also the worker of TestCrawlWithWorkers. A page whose date is asked from the expression 'die' ends its process.
@@ -129,7 +130,7 @@ func TestCrawlWithWorkers(t *testing.T) {
 		o.Workers, o.LogFiles = true, true
 		site["properties"] = map[string]string{"PDATE_TIME": `[{"pattern":"/p4$","value":"'die'"}]`}
 	})
-	bits := map[string]wire.ErrorMask{}
+	bits := map[string]errormask.Mask{}
 	var last follow.Look
 	err := e.Crawl(t.Context(), site, func(p *pages.Page) error {
 		bits[strings.TrimPrefix(p.URL.URL, root)] = p.ErrorMask
@@ -142,7 +143,7 @@ func TestCrawlWithWorkers(t *testing.T) {
 		t.Fatal(err)
 	}
 	for path, found := range bits {
-		if want := map[string]wire.ErrorMask{"p1": wire.ErrHTTP, "p4": wire.ErrBatchItem}[path]; found != want {
+		if want := map[string]errormask.Mask{"p1": errormask.HTTP, "p4": errormask.BatchItem}[path]; found != want {
 			t.Errorf("%s has the errors %v, want %v", path, found.Names(), want.Names())
 		}
 	}

@@ -5,5 +5,5 @@
 //	request, err := rules.CrawlBatch(frontier.NewBatchID(), nil)
 //
 // A batch is submitted empty. Its task takes rows, one transaction a time, until nothing is due or its time is over
-// (docs/architecture.md, "How the next URL is chosen").
+// (docs/architecture.md, "How the next URL is chosen"). The packages below this one decide inside a batch.
 package frontier

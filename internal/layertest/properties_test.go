@@ -12,6 +12,7 @@ import (
 
 	"hce/dc/docs"
 	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/secret"
 )
 
 // readers say where a reader of the page's column "read by" names the properties that it reads: in files of
@@ -34,7 +35,7 @@ var readers = map[string][]struct {
 		{"internal/storage", regexp.MustCompile(`(?:ReadProperty\(\w+(?:\.\w+)*, |"site_property", \[\]any\{\w+, |agingProperty = )"(\w+)"`)},
 	},
 	"daemon": {
-		{"internal/wire/siterecrawl.go", regexp.MustCompile(`(?:Property += |number\(|choice\(|readText\()"(RECRAWL_\w+)"`)},
+		{"internal/wire/siterecrawl.go", regexp.MustCompile(`(?:Property += |number\(|choice\(|ReadText\()"(RECRAWL_\w+)"`)},
 		{"internal/wire/due.go", regexp.MustCompile("ModesFlag += .*`Name`='([A-Z_]+)'")},
 		{"internal/cli/daemonprogram", regexp.MustCompile("`Name`='([A-Z_]+)'")},
 	},
@@ -107,18 +108,18 @@ func TestPageListsSecrets(t *testing.T) {
 			listed = append(listed, m[1])
 		}
 	}
-	var secret []string
+	var hidden []string
 	for _, p := range docs.ListProperties() {
 		for _, name := range p.Names {
-			if wire.IsSecretProperty(name) {
-				secret = append(secret, name)
+			if secret.IsProperty(name) {
+				hidden = append(hidden, name)
 			}
 		}
 	}
 	slices.Sort(listed)
-	slices.Sort(secret)
-	if !slices.Equal(listed, secret) {
-		t.Errorf("docs/properties.md lists the secret properties %q, want %q", listed, secret)
+	slices.Sort(hidden)
+	if !slices.Equal(listed, hidden) {
+		t.Errorf("docs/properties.md lists the secret properties %q, want %q", listed, hidden)
 	}
 }
 

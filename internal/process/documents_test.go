@@ -11,6 +11,7 @@ import (
 
 	"hce/dc/internal/process/document/documenttest"
 	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/errormask"
 	"hce/dc/internal/wire/result"
 )
 
@@ -22,7 +23,7 @@ func TestDocumentsOfASite(t *testing.T) {
 		kind   string
 		body   []byte
 		stored string // ContentType of its row
-		bits   wire.ErrorMask
+		bits   errormask.Mask
 		part   bool // it is a resource
 	}{
 		"/right.pdf":  {"application/pdf", pdf, "application/pdf", 0, false},
@@ -34,7 +35,7 @@ func TestDocumentsOfASite(t *testing.T) {
 		"/a.txt":      {"text/plain", []byte("Tides\n\nThe moon pulls the sea."), "text/plain", 0, false},
 		"/a.md":       {"text/markdown", []byte("# Tides\n\nThe moon pulls the sea."), "text/markdown", 0, false},
 		"/a.xhtml":    {"application/xml", []byte(`<html xmlns="http://www.w3.org/1999/xhtml"><body><p>The moon pulls the sea.</p></body></html>`), "application/xml", 0, false},
-		"/a.png":      {"image/png", []byte("\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR"), "image/png", wire.ErrUnsupportedType, false},
+		"/a.png":      {"image/png", []byte("\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR"), "image/png", errormask.UnsupportedType, false},
 		"/a.css":      {"text/css", []byte("p::after { content: 'The moon pulls the sea.' }"), "text/css", 0, true},
 		"/a.js":       {"application/javascript", []byte("var text = 'The moon pulls the sea.'"), "application/javascript", 0, true},
 		"/html.js":    {"text/html", []byte("var text = '<p>The moon pulls the sea.</p>'"), "text/html", 0, true},

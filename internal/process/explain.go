@@ -12,6 +12,9 @@ import (
 	"hce/dc/internal/task"
 	"hce/dc/internal/web/filter"
 	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/errormask"
+	"hce/dc/internal/wire/schema"
+	"hce/dc/internal/wire/urlkey"
 )
 
 // Lookup is the part of storage.Repository that only Explain needs.
@@ -51,24 +54,24 @@ type ExplainedSite struct {
 
 // ExplainedRow is the stored row of the URL.
 type ExplainedRow struct {
-	Status      int64     `json:"status"`
-	State       int64     `json:"state"`
-	Type        int64     `json:"type"`
-	HTTPCode    int64     `json:"httpCode"`
-	ContentType string    `json:"contentType"`
-	Charset     string    `json:"charset"`
-	Crawled     int64     `json:"crawled"`
-	Processed   int64     `json:"processed"`
-	BatchID     int64     `json:"batchId"`
-	ErrorNames  []string  `json:"errorNames"`
-	TagsCount   int64     `json:"tagsCount"`
-	Robots      []string  `json:"robots"` // what the page asks of robots: noindex, nofollow, noarchive
-	Until       wire.Date `json:"unavailableAfter"`
-	Canonical   string    `json:"canonical"` // URL that the page declares
-	PDate       wire.Date `json:"pDate"`
-	UDate       wire.Date `json:"uDate"`
-	TcDate      wire.Date `json:"tcDate"`          // its last change
-	Delay       int64     `json:"processingDelay"` // ms from TcDate until it is selected
+	Status      int64       `json:"status"`
+	State       int64       `json:"state"`
+	Type        int64       `json:"type"`
+	HTTPCode    int64       `json:"httpCode"`
+	ContentType string      `json:"contentType"`
+	Charset     string      `json:"charset"`
+	Crawled     int64       `json:"crawled"`
+	Processed   int64       `json:"processed"`
+	BatchID     int64       `json:"batchId"`
+	ErrorNames  []string    `json:"errorNames"`
+	TagsCount   int64       `json:"tagsCount"`
+	Robots      []string    `json:"robots"` // what the page asks of robots: noindex, nofollow, noarchive
+	Until       schema.Date `json:"unavailableAfter"`
+	Canonical   string      `json:"canonical"` // URL that the page declares
+	PDate       schema.Date `json:"pDate"`
+	UDate       schema.Date `json:"uDate"`
+	TcDate      schema.Date `json:"tcDate"`          // its last change
+	Delay       int64       `json:"processingDelay"` // ms from TcDate until it is selected
 }
 
 // ExplainedExtraction is the extraction of the raw content. It is not stored.
@@ -76,14 +79,14 @@ type ExplainedExtraction struct {
 	Bytes   int               `json:"bytes"`   // of the raw content
 	Sources []ExplainedSource `json:"sources"` // TEMPLATE_SOURCE
 	scraper.Explanation
-	ErrorNames []string  `json:"errorNames"` // error bits that the URL would get
-	TagsCount  int64     `json:"tagsCount"`
-	TagsMask   int64     `json:"tagsMask"`
-	Hash       string    `json:"contentURLMd5"`
-	PDate      wire.Date `json:"pDate"`   // of the row
-	Items      int       `json:"items"`   // further rows
-	Dropped    []string  `json:"dropped"` // media that filters and limits exclude
-	TotalMs    int64     `json:"totalMs"`
+	ErrorNames []string    `json:"errorNames"` // error bits that the URL would get
+	TagsCount  int64       `json:"tagsCount"`
+	TagsMask   int64       `json:"tagsMask"`
+	Hash       string      `json:"contentURLMd5"`
+	PDate      schema.Date `json:"pDate"`   // of the row
+	Items      int         `json:"items"`   // further rows
+	Dropped    []string    `json:"dropped"` // media that filters and limits exclude
+	TotalMs    int64       `json:"totalMs"`
 }
 
 // ExplainedSource is a source of TEMPLATE_SOURCE.
@@ -105,7 +108,7 @@ func (j *Job) Explain(ctx context.Context, stored Lookup, raw, siteID string) (*
 		e.Reasons = append(e.Reasons, "the URL has no canonical form; give an absolute one of http or https: "+err.Error())
 		return e, nil
 	}
-	e.URLMd5 = wire.KeyOfURL(text)
+	e.URLMd5 = urlkey.Of(text)
 	it, err := j.explainedItem(ctx, stored, e, text, siteID)
 	if err == nil && it != nil {
 		err = j.explainItem(ctx, e, it)
@@ -191,7 +194,7 @@ func (j *Job) explainItem(ctx context.Context, e *Explanation, it *item) error {
 		return nil
 	}
 	if err != nil || len(p.Text) == 0 {
-		e.addReason(fmt.Sprintf("the row has no raw content: it becomes Processed with the error %s", strings.Join(wire.ErrRawMissing.Names(), ",")))
+		e.addReason(fmt.Sprintf("the row has no raw content: it becomes Processed with the error %s", strings.Join(errormask.RawMissing.Names(), ",")))
 		return nil
 	}
 	p.Explain = true
@@ -203,10 +206,10 @@ func (j *Job) explainItem(ctx context.Context, e *Explanation, it *item) error {
 		return err
 	}
 	if len(faults) > 0 {
-		x.Fail(wire.ErrTemplateSource, faults...)
+		x.Fail(errormask.TemplateSource, faults...)
 	}
 	now := j.Now()
-	e.addExtraction(it, &x, wire.DateOf(now))
+	e.addExtraction(it, &x, schema.DateOf(now))
 	e.Extraction.Bytes, e.Extraction.TotalMs = len(p.Text), now.Sub(start).Milliseconds()
 	if e.Due {
 		e.Reasons = append(e.Reasons, "the row is Crawled and enabled, its processingDelay is over, its site active, and filters let it pass")
@@ -283,7 +286,7 @@ func (e *Explanation) judgeItem(it *item) (ends bool) {
 }
 
 // addExtraction adds what an extraction found.
-func (e *Explanation) addExtraction(it *item, x *scraper.Output, now wire.Date) {
+func (e *Explanation) addExtraction(it *item, x *scraper.Output, now schema.Date) {
 	found := &ExplainedExtraction{
 		ErrorNames: (x.Bits | it.settings.bits).Names(), TagsCount: x.Item.TagsCount, TagsMask: x.Item.TagsMask, Hash: x.Item.Hash,
 		PDate: x.Item.Published, Items: len(x.Items), Dropped: append([]string{}, x.Dropped...),
@@ -313,7 +316,7 @@ func (x *ExplainedExtraction) addSources(it *item) {
 		x.Sources[i] = ExplainedSource{Name: s.Name, Kind: s.Kind, Request: s.Request, Due: a.Due}
 		if a.Err != nil {
 			x.Sources[i].Error = a.Err.Error()
-			x.Problems = append(x.Problems, scraper.ExplainedProblem{ErrorNames: wire.ErrTemplateSource.Names(), Message: a.Err.Error()})
+			x.Problems = append(x.Problems, scraper.ExplainedProblem{ErrorNames: errormask.TemplateSource.Names(), Message: a.Err.Error()})
 		}
 	}
 }

@@ -14,7 +14,9 @@ import (
 	"hce/dc/internal/process/scraper"
 	"hce/dc/internal/task"
 	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/errormask"
 	"hce/dc/internal/wire/result"
+	"hce/dc/internal/wire/schema"
 )
 
 // extractItem processes the raw content of an item and sets its row and result
@@ -29,19 +31,19 @@ func (j *Job) extractItem(ctx context.Context, it *item, watch watch, log *slog.
 		}
 		var err error
 		if x, err = j.extractContent(ctx, it, watch, log); err != nil {
-			it.handBack(wire.DateOf(j.Now()))
+			it.handBack(schema.DateOf(j.Now()))
 			return err
 		}
 	}
 	if len(it.parts) > 0 && x.Item.Content != nil {
 		var err error
 		if x, err = j.foldParts(ctx, it, x, watch, log); err != nil {
-			it.handBack(wire.DateOf(j.Now()))
+			it.handBack(schema.DateOf(j.Now()))
 			return err
 		}
 	}
 	now := j.Now()
-	date := wire.DateOf(now)
+	date := schema.DateOf(now)
 	spent := now.Sub(start).Milliseconds()
 	r := &it.row
 	if x.Refused {
@@ -56,7 +58,7 @@ func (j *Job) extractItem(ctx context.Context, it *item, watch watch, log *slog.
 	r.ProcessingTime, r.TotalTime = spent, r.TotalTime+spent
 	r.UDate, r.TcDate = date, date
 	r.Processed++
-	set := wire.Patch{
+	set := schema.Patch{
 		"Status": r.Status, "State": r.State, "ErrorMask": int64(r.ErrorMask),
 		"ProcessingTime": r.ProcessingTime, "TotalTime": r.TotalTime, "UDate": string(date), "TcDate": string(date),
 		"SettingsSum": r.SettingsSum &^ wire.SumUnprocessed,
@@ -222,7 +224,7 @@ func (j *Job) extractContent(ctx context.Context, it *item, watch watch, log *sl
 	defer func() {
 		if reason := recover(); reason != nil {
 			log.Error("panic while processing a page", "site", it.SiteID, "url", it.row.URL, "reason", reason, "stack", string(debug.Stack()))
-			x, err = scraper.Output{Bits: wire.ErrBatchItem}, nil
+			x, err = scraper.Output{Bits: errormask.BatchItem}, nil
 		}
 	}()
 	p, err := j.readPage(ctx, it)
@@ -234,7 +236,7 @@ func (j *Job) extractContent(ctx context.Context, it *item, watch watch, log *sl
 	}
 	if err != nil || len(p.Text) == 0 {
 		log.Warn("no raw content", "site", it.SiteID, "url", it.row.URL, "error", err)
-		return scraper.Output{Bits: wire.ErrRawMissing}, nil
+		return scraper.Output{Bits: errormask.RawMissing}, nil
 	}
 	faults := j.addTemplates(it, p, watch)
 	if len(faults) > 0 && watch.web.Err() != nil {
@@ -244,7 +246,7 @@ func (j *Job) extractContent(ctx context.Context, it *item, watch watch, log *sl
 		x, err = j.resolveLinks(it, p, x, watch)
 	}
 	if len(faults) > 0 {
-		x.Fail(wire.ErrTemplateSource, faults...)
+		x.Fail(errormask.TemplateSource, faults...)
 	}
 	if len(x.Dropped) > 0 {
 		log.Info("media left out", "site", it.SiteID, "url", it.row.URL, "reasons", x.Dropped)
@@ -293,7 +295,7 @@ func (j *Job) resolveLinks(it *item, p *scraper.Page, first scraper.Output, w wa
 		}
 	}
 	if len(faults) > 0 {
-		x.Fail(wire.ErrBatchItem, faults...)
+		x.Fail(errormask.BatchItem, faults...)
 	}
 	return x, nil
 }

@@ -8,6 +8,8 @@ import (
 	"log/slog"
 
 	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/errormask"
+	"hce/dc/internal/wire/lenient"
 	"hce/dc/internal/wire/realtimeresponse"
 )
 
@@ -49,7 +51,7 @@ func (f *Finalizer) Run(ctx context.Context, request json.RawMessage) (any, erro
 			return request, nil
 		}
 	}
-	batch, err := wire.ReadBatch(request, &wire.Notes{})
+	batch, err := wire.ReadBatch(request, &lenient.Notes{})
 	if err != nil {
 		return nil, err
 	}
@@ -77,11 +79,11 @@ func (f *Finalizer) buildAnswer(ctx context.Context, batch *wire.Batch, work []*
 	room := maxContents
 	for _, it := range work {
 		if it.URL.Status == wire.StatusNew && it.URL.ErrorMask == 0 {
-			it.URL.ErrorMask = wire.ErrMaxExecutionTime // not started in time
+			it.URL.ErrorMask = errormask.MaxExecutionTime // not started in time
 		}
 		r, files := f.itemContents(ctx, batch, it, log)
 		if size := files.Weight(); size > room {
-			it.URL.ErrorMask |= wire.ErrSize
+			it.URL.ErrorMask |= errormask.Size
 			log.Warn("contents left out: the answer is too large", "site", it.SiteID, "url", it.URL.URL, "bytes", size)
 		} else {
 			room -= size
@@ -89,7 +91,7 @@ func (f *Finalizer) buildAnswer(ctx context.Context, batch *wire.Batch, work []*
 		}
 		grade, err := realtimeresponse.Judge(it.BatchItem, it.live.site, it.live.content.Data)
 		if err != nil {
-			it.URL.ErrorMask |= wire.ErrInitialization
+			it.URL.ErrorMask |= errormask.Initialization
 			log.Warn("invalid property ignored", "site", it.SiteID, "error", err)
 		}
 		if realtimeresponse.NeedsBrowser(it.BatchItem, it.live.site, grade, it.live.fetched) {
@@ -131,7 +133,7 @@ func (f *Finalizer) itemContents(ctx context.Context, batch *wire.Batch, it *ite
 		err = errors.New(full.ErrorMessage)
 	}
 	if err != nil {
-		it.URL.ErrorMask |= wire.ErrRawMissing
+		it.URL.ErrorMask |= errormask.RawMissing
 		log.Warn("cannot read raw contents", "site", it.SiteID, "url", it.URL.URL, "error", err)
 	}
 	realtimeresponse.Trim(mask, &full)

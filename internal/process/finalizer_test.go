@@ -11,6 +11,8 @@ import (
 
 	"hce/dc/internal/process"
 	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/errormask"
+	"hce/dc/internal/wire/lenient"
 	"hce/dc/internal/wire/realtimeresponse"
 	"hce/dc/internal/wire/result"
 )
@@ -59,7 +61,7 @@ func fetched(path string) wire.BatchItem {
 func TestFinalizer(t *testing.T) {
 	f := newFixture(t)
 	items := []wire.BatchItem{fetched("/a"), fetched("/none"), fetched("/failed"), fetched("/late"), fetched("/stored"), fetched("/unknown-site")}
-	items[2].URL.State, items[2].URL.ErrorMask = wire.URLError, wire.ErrMIME
+	items[2].URL.State, items[2].URL.ErrorMask = wire.URLError, errormask.MIME
 	items[3].URL.Status, items[3].URL.HTTPCode = wire.StatusNew, 0
 	items[4].URL.BatchID, items[4].Properties = 0, map[string]string{"reprocess": "0"}
 	items[5].SiteID, items[5].URL.SiteID = "nobody", "nobody"
@@ -84,8 +86,8 @@ func TestFinalizer(t *testing.T) {
 	}
 	for i, want := range []struct {
 		content string
-		bits    wire.ErrorMask
-	}{{"The title", 0}, {"", wire.ErrRawMissing}, {"", wire.ErrMIME}, {"", wire.ErrMaxExecutionTime}, {"kept", 0}, {"The title", 0}} {
+		bits    errormask.Mask
+	}{{"The title", 0}, {"", errormask.RawMissing}, {"", errormask.MIME}, {"", errormask.MaxExecutionTime}, {"kept", 0}, {"The title", 0}} {
 		c := a.Contents[i]
 		if text := fmt.Sprint(c.ProcessedContents...); want.content == "" && text != "" || !strings.Contains(text, want.content) || c.DBFields["ErrorMask"] != want.bits {
 			t.Errorf("item %d: %.60q, %v, want %q, %v", i, text, c.DBFields["errorNames"], want.content, want.bits.Names())
@@ -143,7 +145,7 @@ func TestFinalizerSharesTime(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if late := answered.(realtimeresponse.Answer).Contents[0].DBFields["ErrorMask"] == wire.ErrMaxExecutionTime; late != tt.late {
+			if late := answered.(realtimeresponse.Answer).Contents[0].DBFields["ErrorMask"] == errormask.MaxExecutionTime; late != tt.late {
 				t.Errorf("late: %t", late)
 			}
 		})
@@ -179,7 +181,7 @@ func TestFinalizerRequests(t *testing.T) {
 	if _, err := ask(`[]`); err == nil {
 		t.Error("a list is accepted")
 	}
-	var field *wire.FieldError
+	var field *lenient.FieldError
 	if _, err := ask(`{"id":7,"crawlerType":4,"contentFolder":"../x","items":[]}`); !errors.As(err, &field) || field.Field != "contentFolder" {
 		t.Errorf("invalid folder name: %v", err)
 	}

@@ -4,7 +4,7 @@ import (
 	"fmt"
 
 	"hce/dc/internal/process/scraper"
-	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/errormask"
 )
 
 // extractHere extracts a page in this process. A page that panics gives its error bit, and its rules are not used again.
@@ -12,7 +12,7 @@ func (w *Workers) extractHere(p *scraper.Page, source *scraper.Source) (x scrape
 	set := w.takeRules()
 	defer func() {
 		if fault := recover(); fault != nil {
-			x = scraper.Output{Bits: wire.ErrBatchItem, Message: fmt.Sprintf("the page cannot be read: %v", fault)}
+			x = scraper.Output{Bits: errormask.BatchItem, Message: fmt.Sprintf("the page cannot be read: %v", fault)}
 		}
 	}()
 	rules := set[source.ID]

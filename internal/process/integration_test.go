@@ -20,6 +20,7 @@ import (
 	"hce/dc/internal/storage"
 	"hce/dc/internal/storage/sqldb"
 	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/errormask"
 )
 
 // node is a data node with real storage and the jobs of the three task programs.
@@ -140,10 +141,10 @@ func TestJobsOnRealStorage(t *testing.T) {
 		row.ParentMd5 != wire.Md5(web.URL+"/") || row.TagsCount == 0 || row.PDate != "2026-01-02 03:04:05" {
 		t.Errorf("page %+v", row)
 	}
-	if row := rows[wire.Md5(web.URL+"/missing")]; row.Status != wire.StatusCrawled || row.State != wire.URLError || row.ErrorMask != wire.ErrHTTP || row.HTTPCode != 404 {
+	if row := rows[wire.Md5(web.URL+"/missing")]; row.Status != wire.StatusCrawled || row.State != wire.URLError || row.ErrorMask != errormask.HTTP || row.HTTPCode != 404 {
 		t.Errorf("missing %+v", row)
 	}
-	if row := rows[wire.Md5(web.URL+"/closed/x")]; row.Crawled != 0 || row.ErrorMask != wire.ErrRobots {
+	if row := rows[wire.Md5(web.URL+"/closed/x")]; row.Crawled != 0 || row.ErrorMask != errormask.Robots {
 		t.Errorf("forbidden by robots.txt %+v", row)
 	}
 	if len(rows) != 3 {
@@ -153,7 +154,7 @@ func TestJobsOnRealStorage(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if site.Contents != 12 || site.Errors != 1 || site.NewURLs != 0 || site.ErrorMask&wire.ErrHTTP == 0 {
+	if site.Contents != 12 || site.Errors != 1 || site.NewURLs != 0 || site.ErrorMask&errormask.HTTP == 0 {
 		t.Errorf("site: contents %d, errors %d, new %d, %v", site.Contents, site.Errors, site.NewURLs, site.ErrorMask.Names())
 	}
 	var contents []json.RawMessage

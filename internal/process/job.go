@@ -11,6 +11,8 @@ import (
 	"hce/dc/internal/process/scraper"
 	"hce/dc/internal/task"
 	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/errormask"
+	"hce/dc/internal/wire/lenient"
 	"hce/dc/internal/wire/realtimeresponse"
 )
 
@@ -24,7 +26,7 @@ type Repository interface {
 	Take(ctx context.Context, selection []wire.URLFetchRequest, batch int64) ([]wire.URL, error)
 	// Suspend suspends a site that exceeds a limit (docs/spec/steps.md 2 #5). It adds bits and
 	// the number of refused items to the errors of the site.
-	Suspend(ctx context.Context, id string, bits wire.ErrorMask, items int) error
+	Suspend(ctx context.Context, id string, bits errormask.Mask, items int) error
 	// MarkProcessing marks rows Processing for batch. It returns the rows as they were
 	// before, by key, without those that another batch holds.
 	MarkProcessing(ctx context.Context, site string, batch int64, md5s []string) (map[string]wire.URL, error)
@@ -108,7 +110,7 @@ const leastTime = 2 * time.Second
 // hands the other items back. An error of the Repository is critical; URL_RETURN recovers
 // the rows that were not stored.
 func (j *Job) Run(ctx context.Context, request json.RawMessage) (any, error) {
-	notes := &wire.Notes{}
+	notes := &lenient.Notes{}
 	batch, err := wire.ReadBatch(request, notes)
 	if err != nil {
 		return nil, err

@@ -14,10 +14,11 @@ import (
 
 	"hce/dc/internal/task"
 	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/errormask"
 	"hce/dc/internal/wire/result"
 )
 
-func bitNames(m wire.ErrorMask) string { return strings.Join(m.Names(), " ") }
+func bitNames(m errormask.Mask) string { return strings.Join(m.Names(), " ") }
 
 // docs/spec/processing.md 1.1.
 func TestInvalidRequests(t *testing.T) {
@@ -95,19 +96,19 @@ func TestContents(t *testing.T) {
 	tests := []struct {
 		name, raw string
 		change    func(*wire.URL)
-		bits      wire.ErrorMask
+		bits      errormask.Mask
 		stored    string // part of the stored content; "": no content
 	}{
-		{"no raw content", "", func(*wire.URL) {}, wire.ErrRawMissing, ""},
+		{"no raw content", "", func(*wire.URL) {}, errormask.RawMissing, ""},
 		{"not 200", article, func(u *wire.URL) { u.HTTPCode = 404 }, 0, ""},
 		{"plain text", "one line\nand another", func(u *wire.URL) { u.ContentType = "text/plain" }, 0, "and another"},
 		{"JSON", `{"a": "b"}`, func(u *wire.URL) { u.ContentType = "application/json" }, 0, `{\"a\": \"b\"}`},
-		{"an image", "\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR", func(u *wire.URL) { u.ContentType = "image/png" }, wire.ErrUnsupportedType, ""},
+		{"an image", "\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR", func(u *wire.URL) { u.ContentType = "image/png" }, errormask.UnsupportedType, ""},
 		{"declares another charset", `<meta charset="koi8-r"><title>Заголовок</title><p>Текст`, func(*wire.URL) {}, 0, "Заголовок"},
 		{"invalid content type", "<p>text", func(u *wire.URL) { u.ContentType = "html;;" }, 0, "text"},
 		{"too long", cut + strings.Repeat("я", 600_000), func(*wire.URL) {}, 0, "яяя"},
 		{"no mark-up", "\xef\xbb\xbf", func(*wire.URL) {}, 0, "source_url"},
-		{"keeps the errors of crawling", article, func(u *wire.URL) { u.ErrorMask = wire.ErrBadEncoding }, 0, "second sentence"},
+		{"keeps the errors of crawling", article, func(u *wire.URL) { u.ErrorMask = errormask.BadEncoding }, 0, "second sentence"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -144,7 +145,7 @@ func TestRowOfAFeed(t *testing.T) {
 	feed := f.item("s", "feed", "", func(u *wire.URL) { u.ContentType = "application/rss+xml" })
 	entry := f.item("s", "entry", "", func(u *wire.URL) { u.Type = wire.TypeFetched })
 	f.run(batchOf(feed, entry))
-	for it, bits := range map[*wire.BatchItem]wire.ErrorMask{&feed: 0, &entry: wire.ErrRawMissing} {
+	for it, bits := range map[*wire.BatchItem]errormask.Mask{&feed: 0, &entry: errormask.RawMissing} {
 		if row := f.row(*it); row.Status != wire.StatusProcessed || row.ErrorMask != bits {
 			t.Errorf("%s: status %d, %s", row.URL, row.Status, bitNames(row.ErrorMask))
 		}
@@ -157,15 +158,15 @@ func TestSites(t *testing.T) {
 		name   string
 		change func(*wire.Site)
 		status int64
-		bits   wire.ErrorMask
-		limits wire.ErrorMask // that the site is suspended for
+		bits   errormask.Mask
+		limits errormask.Mask // that the site is suspended for
 	}{
 		{"active", func(*wire.Site) {}, wire.StatusProcessed, 0, 0},
-		{"suspended, over its limit", func(s *wire.Site) { s.State, s.Errors, s.MaxErrors = wire.SiteSuspended, 9, 8 }, wire.StatusCrawled, wire.ErrSiteState, 0},
+		{"suspended, over its limit", func(s *wire.Site) { s.State, s.Errors, s.MaxErrors = wire.SiteSuspended, 9, 8 }, wire.StatusCrawled, errormask.SiteState, 0},
 		{"at its limits", func(s *wire.Site) { s.Errors, s.Resources, s.MaxErrors, s.MaxResources = 5, 5, 5, 5 }, wire.StatusProcessed, 0, 0},
-		{"too many errors", func(s *wire.Site) { s.Errors, s.MaxErrors = 6, 5 }, wire.StatusCrawled, wire.ErrProcessorMaxErrors, wire.ErrProcessorMaxErrors},
-		{"too many resources", func(s *wire.Site) { s.Resources, s.MaxResources = 6, 5 }, wire.StatusCrawled, wire.ErrProcessorMaxResources, wire.ErrProcessorMaxResources},
-		{"unknown", nil, wire.StatusSelectedProcessing, wire.ErrBatchItem, 0},
+		{"too many errors", func(s *wire.Site) { s.Errors, s.MaxErrors = 6, 5 }, wire.StatusCrawled, errormask.ProcessorMaxErrors, errormask.ProcessorMaxErrors},
+		{"too many resources", func(s *wire.Site) { s.Resources, s.MaxResources = 6, 5 }, wire.StatusCrawled, errormask.ProcessorMaxResources, errormask.ProcessorMaxResources},
+		{"unknown", nil, wire.StatusSelectedProcessing, errormask.BatchItem, 0},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -226,7 +227,7 @@ func TestContentTypes(t *testing.T) {
 			}
 			f.run(batchOf(it))
 			row := f.row(it)
-			if tt.taken && row.Status != wire.StatusProcessed || !tt.taken && (row.Status != wire.StatusCrawled || row.State != wire.URLError || row.ErrorMask != wire.ErrUnsupportedType) {
+			if tt.taken && row.Status != wire.StatusProcessed || !tt.taken && (row.Status != wire.StatusCrawled || row.State != wire.URLError || row.ErrorMask != errormask.UnsupportedType) {
 				t.Errorf("status %d, state %d, %s", row.Status, row.State, bitNames(row.ErrorMask))
 			}
 		})
@@ -247,7 +248,7 @@ func TestOverlay(t *testing.T) {
 	if _, err := f.job.Run(context.Background(), json.RawMessage(text)); err != nil {
 		t.Fatal(err)
 	}
-	if a, b, c := f.row(one), f.row(two), f.row(three); a.ErrorMask != wire.ErrUnsupportedType || b.ErrorMask != wire.ErrSiteState || c.Status != wire.StatusProcessed {
+	if a, b, c := f.row(one), f.row(two), f.row(three); a.ErrorMask != errormask.UnsupportedType || b.ErrorMask != errormask.SiteState || c.Status != wire.StatusProcessed {
 		t.Errorf("%s, %s, status %d", bitNames(a.ErrorMask), bitNames(b.ErrorMask), c.Status)
 	}
 }
@@ -280,7 +281,7 @@ func TestReadOnly(t *testing.T) {
 			t.Errorf("%s was called", call)
 		}
 	}
-	if fmt.Sprint(f.URLs) != rows || len(f.Contents) > 0 || answer.Items[0].URL.Status != wire.StatusProcessed || answer.Items[1].URL.ErrorMask != wire.ErrProcessorMaxErrors {
+	if fmt.Sprint(f.URLs) != rows || len(f.Contents) > 0 || answer.Items[0].URL.Status != wire.StatusProcessed || answer.Items[1].URL.ErrorMask != errormask.ProcessorMaxErrors {
 		t.Errorf("answer %+v", answer)
 	}
 }
@@ -342,7 +343,7 @@ func TestTimeLimitAndStop(t *testing.T) {
 			if b.RemoveUnprocessed {
 				want = done
 			}
-			if len(answer.Items) != want || answer.ErrorMask != wire.ErrMaxExecutionTime {
+			if len(answer.Items) != want || answer.ErrorMask != errormask.MaxExecutionTime {
 				t.Errorf("%d items are left, %s", len(answer.Items), bitNames(answer.ErrorMask))
 			}
 		})
@@ -396,7 +397,7 @@ func TestRawContentFails(t *testing.T) {
 	f.Fails["RawContent"] = errors.New("bad sector")
 	it := f.item("s", "1", article)
 	f.run(batchOf(it))
-	if row := f.row(it); row.ErrorMask != wire.ErrRawMissing || row.State != wire.URLError {
+	if row := f.row(it); row.ErrorMask != errormask.RawMissing || row.State != wire.URLError {
 		t.Errorf("%s", bitNames(row.ErrorMask))
 	}
 }
@@ -488,7 +489,7 @@ func TestChain(t *testing.T) {
 			t.Errorf("part %d: status %d, processed %d", i, row.Status, row.Processed)
 		}
 	}
-	if row := f.row(head); row.ErrorMask != wire.ErrRawMissing {
+	if row := f.row(head); row.ErrorMask != errormask.RawMissing {
 		t.Errorf("errors of the page: %s", bitNames(row.ErrorMask))
 	}
 }
@@ -504,7 +505,7 @@ func TestPanicFailsOneItem(t *testing.T) {
 		}
 	}
 	f.run(batchOf(bad, good))
-	if row := f.row(bad); row.Status != wire.StatusProcessed || row.State != wire.URLError || row.ErrorMask != wire.ErrBatchItem {
+	if row := f.row(bad); row.Status != wire.StatusProcessed || row.State != wire.URLError || row.ErrorMask != errormask.BatchItem {
 		t.Errorf("status %d, %s", row.Status, bitNames(row.ErrorMask))
 	}
 	if row := f.row(good); row.ErrorMask != 0 || row.Status != wire.StatusProcessed {

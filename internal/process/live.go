@@ -9,6 +9,7 @@ import (
 
 	"hce/dc/internal/wire"
 	"hce/dc/internal/wire/result"
+	"hce/dc/internal/wire/schema"
 )
 
 // live is the state of an item of a real-time batch. It holds what other batches store.
@@ -50,7 +51,7 @@ func (l *live) urlPutObject(it *item) json.RawMessage {
 	}
 	text, err := json.Marshal(map[string]any{
 		"siteId": it.SiteID, "urlMd5": it.URLID, "contentType": wire.ContentProcessed,
-		"putDict": map[string]any{"id": it.URLID, "data": base64.StdEncoding.EncodeToString(data), "cDate": wire.DateOf(l.content.CDate)},
+		"putDict": map[string]any{"id": it.URLID, "data": base64.StdEncoding.EncodeToString(data), "cDate": schema.DateOf(l.content.CDate)},
 	})
 	if err != nil {
 		return nil

@@ -10,6 +10,8 @@ import (
 	"hce/dc/internal/process/chain"
 	"hce/dc/internal/web/filter"
 	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/errormask"
+	"hce/dc/internal/wire/schema"
 )
 
 // planItems loads the sites, marks rows Processing unless the batch has taken them, and refuses items that
@@ -120,18 +122,18 @@ func (j *Job) readSettings(site *wire.Site, items []*item, log *slog.Logger) {
 // those with a content type that the site does not process (docs/spec/steps.md 2 #4, #5,
 // #7).
 func (j *Job) refuseItems(ctx context.Context, batch *wire.Batch, site *wire.Site, items []*item, log *slog.Logger) error {
-	now := wire.DateOf(j.Now())
-	refuse := func(bits wire.ErrorMask) {
+	now := schema.DateOf(j.Now())
+	refuse := func(bits errormask.Mask) {
 		for _, it := range items {
 			it.refuseProcessing(bits, wire.URLEnabled, now)
 		}
 	}
 	if !batch.Allows(site) {
 		log.Info("items skipped: the site is not active", "site", site.ID, "state", site.State)
-		refuse(wire.ErrSiteState)
+		refuse(errormask.SiteState)
 		return nil
 	}
-	if bits := site.OverLimits(wire.ErrProcessorMaxErrors, wire.ErrProcessorMaxResources); bits != 0 {
+	if bits := site.OverLimits(errormask.ProcessorMaxErrors, errormask.ProcessorMaxResources); bits != 0 {
 		log.Warn("suspend the site: it exceeds a limit", "site", site.ID, "errors", bits.Names())
 		refuse(bits)
 		if !batch.Writes() {
@@ -152,7 +154,7 @@ func (j *Job) refuseItems(ctx context.Context, batch *wire.Batch, site *wire.Sit
 
 // judgeItem ends an item that its settings exclude from processing (docs/spec/processing.md 1.2
 // #5 to #13).
-func (j *Job) judgeItem(ctx context.Context, it *item, now wire.Date) error {
+func (j *Job) judgeItem(ctx context.Context, it *item, now schema.Date) error {
 	set, kind := it.settings, it.row.ContentType
 	env := filter.Env{Now: j.Now(), Depth: int(it.row.Depth)}
 	it.row.ErrorMask |= set.bits
@@ -164,10 +166,10 @@ func (j *Job) judgeItem(ctx context.Context, it *item, now wire.Date) error {
 		it.skipProcessing(now)
 		return nil
 	case it.row.Type != wire.TypeFetched && !set.allowsType(kind):
-		it.refuseProcessing(wire.ErrUnsupportedType, wire.URLError, now)
+		it.refuseProcessing(errormask.UnsupportedType, wire.URLError, now)
 		return nil
 	case !it.passesFilters(env):
-		it.refuseProcessing(wire.ErrProcessorFilters, wire.URLError, now)
+		it.refuseProcessing(errormask.ProcessorFilters, wire.URLError, now)
 		return nil
 	case !set.filters.HasSQL(filter.StageBeforeProcessor):
 		return nil
@@ -175,7 +177,7 @@ func (j *Job) judgeItem(ctx context.Context, it *item, now wire.Date) error {
 	var failed error
 	env.SQL = j.conditionEvaluator(ctx, it, &failed)
 	if !set.filters.AcceptSQL(filter.StageBeforeProcessor, env) {
-		it.refuseProcessing(wire.ErrProcessorFilters, wire.URLError, now)
+		it.refuseProcessing(errormask.ProcessorFilters, wire.URLError, now)
 	}
 	return failed
 }
@@ -203,7 +205,7 @@ func (j *Job) conditionEvaluator(ctx context.Context, it *item, failed *error) f
 // batch.
 func refuseUnknownSite(id string, items []*item, log *slog.Logger) {
 	for _, it := range items {
-		it.row.ErrorMask |= wire.ErrBatchItem
+		it.row.ErrorMask |= errormask.BatchItem
 	}
 	log.Warn("items skipped: unknown site", "site", id, "items", len(items))
 }
@@ -249,11 +251,11 @@ func (it *item) passesFilters(env filter.Env) bool {
 
 // skipProcessing ends an item that needs no processing: it is Processed, and its stored content stays
 // (docs/spec/processing.md 1.2 #5, #6).
-func (it *item) skipProcessing(now wire.Date) {
+func (it *item) skipProcessing(now schema.Date) {
 	it.taken = false
 	it.row.Status, it.row.State = wire.StatusProcessed, wire.URLEnabled
 	it.row.UDate, it.row.TcDate = now, now
-	it.result = wire.Extracted{URLMd5: it.URLID, Set: wire.Patch{
+	it.result = wire.Extracted{URLMd5: it.URLID, Set: schema.Patch{
 		"Status": it.row.Status, "State": it.row.State, "ErrorMask": int64(it.row.ErrorMask), "UDate": string(now), "TcDate": string(now),
 		"SettingsSum": it.row.SettingsSum &^ wire.SumUnprocessed,
 	}}
@@ -262,7 +264,7 @@ func (it *item) skipProcessing(now wire.Date) {
 // refuseProcessing ends an item that may not be processed: Status is Crawled as before, with an
 // error bit. State Error excludes it from later selections (docs/spec/processing.md 6.1
 // #14).
-func (it *item) refuseProcessing(bits wire.ErrorMask, state int64, now wire.Date) {
+func (it *item) refuseProcessing(bits errormask.Mask, state int64, now schema.Date) {
 	for _, part := range it.parts {
 		part.handBack(now)
 	}
@@ -270,7 +272,7 @@ func (it *item) refuseProcessing(bits wire.ErrorMask, state int64, now wire.Date
 	it.row.ErrorMask |= bits
 	it.row.Status, it.row.State = wire.StatusCrawled, state
 	it.row.UDate, it.row.TcDate = now, now
-	it.result = wire.Extracted{URLMd5: it.URLID, Set: wire.Patch{
+	it.result = wire.Extracted{URLMd5: it.URLID, Set: schema.Patch{
 		"Status": int64(wire.StatusCrawled), "State": state, "ErrorMask": int64(it.row.ErrorMask),
 		"UDate": string(now), "TcDate": string(now),
 	}}
@@ -280,12 +282,12 @@ func (it *item) refuseProcessing(bits wire.ErrorMask, state int64, now wire.Date
 }
 
 // handBack ends an item that was not started in time (docs/spec/processing.md 1.1).
-func (it *item) handBack(now wire.Date) {
+func (it *item) handBack(now schema.Date) {
 	for _, part := range it.parts {
 		part.handBack(now)
 	}
 	it.taken, it.late = false, true
 	it.row.Status = wire.StatusCrawled
-	it.row.ErrorMask |= wire.ErrMaxExecutionTime
-	it.result = wire.Extracted{URLMd5: it.URLID, Set: wire.Patch{"Status": int64(wire.StatusCrawled), "TcDate": string(now)}}
+	it.row.ErrorMask |= errormask.MaxExecutionTime
+	it.result = wire.Extracted{URLMd5: it.URLID, Set: schema.Patch{"Status": int64(wire.StatusCrawled), "TcDate": string(now)}}
 }

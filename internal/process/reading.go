@@ -8,7 +8,7 @@ import (
 
 	"hce/dc/internal/process/reading"
 	"hce/dc/internal/process/scraper"
-	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/errormask"
 )
 
 // ErrBudget means that a page exceeds the budget, or ends its workers.
@@ -27,7 +27,7 @@ func (w *Workers) Answer(ctx context.Context, q reading.Question, body []byte) (
 		return nil, context.Cause(ctx)
 	case err != nil:
 		return nil, err
-	case out.Bits&(wire.ErrProcessorBudget|wire.ErrBatchItem) != 0:
+	case out.Bits&(errormask.ProcessorBudget|errormask.BatchItem) != 0:
 		return nil, fmt.Errorf("%w: %s", ErrBudget, out.Message)
 	case out.Item.Content == nil:
 		return nil, fmt.Errorf("%w: %s", ErrUnreadable, out.Message)

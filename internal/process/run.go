@@ -14,6 +14,9 @@ import (
 
 	"hce/dc/internal/process/remote"
 	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/counting"
+	"hce/dc/internal/wire/errormask"
+	"hce/dc/internal/wire/schema"
 )
 
 // run is the work on one batch. A feeder selects and plans items, workers extract them, a
@@ -63,12 +66,12 @@ func (r *run) runBatch(ctx context.Context) ([]*item, error) {
 		defer cancel()
 	}
 	var saving sync.WaitGroup
-	var mask wire.ErrorMask
+	var mask errormask.Mask
 	var saveErr error
 	for range runtime.GOMAXPROCS(0) {
 		r.workers.Go(func() { r.extractItems(ctx) })
 	}
-	tally := wire.Tally{}
+	tally := counting.Tally{}
 	saving.Go(func() { mask, saveErr = r.saveResults(tally) })
 	work, err := r.feedItems(ctx)
 	close(r.planned)
@@ -181,7 +184,7 @@ func (r *run) extractItems(ctx context.Context) {
 		switch {
 		case !it.taken:
 		case r.mustStop(ctx):
-			it.handBack(wire.DateOf(r.Now()))
+			it.handBack(schema.DateOf(r.Now()))
 		default:
 			err := r.extractItem(r.storing, it, watch{
 				over: func() bool { return r.mustStop(ctx) },
@@ -214,7 +217,7 @@ func (r *run) replaceSlow(ctx context.Context) bool {
 
 // saveResults stores results in chunks, joins the errors of their items and counts the new ones. After
 // an error it cancels the batch, stores nothing more and returns the error.
-func (r *run) saveResults(tally wire.Tally) (mask wire.ErrorMask, failed error) {
+func (r *run) saveResults(tally counting.Tally) (mask errormask.Mask, failed error) {
 	for chunk := r.done.takeChunk(); len(chunk) > 0; chunk = r.done.takeChunk() {
 		for _, it := range chunk {
 			mask |= it.row.ErrorMask

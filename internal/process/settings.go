@@ -13,6 +13,7 @@ import (
 	"hce/dc/internal/web/content"
 	"hce/dc/internal/web/filter"
 	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/errormask"
 	"hce/dc/internal/wire/prop"
 	"hce/dc/internal/wire/property"
 )
@@ -39,7 +40,7 @@ type settings struct {
 	links       *linkresolve.Rules // nil: links are not resolved
 	insecureTLS bool               // requests for sources and links do not check certificates
 	robots      bool               // requests for links obey robots.txt
-	bits        wire.ErrorMask     // of properties that cannot be read
+	bits        errormask.Mask     // of properties that cannot be read
 }
 
 // replacedName is an element of PROCESSOR_NAME_REPLACE: pages of these types have another
@@ -68,7 +69,7 @@ func readSettings(site *wire.Site, over map[string]string) (*settings, []error) 
 	s.filters, _ = filter.Compile(s.rules.Filters) // Compile of the rules reports the problems
 	problems := p.Errs
 	if len(problems) > 0 {
-		s.bits = wire.ErrBatchItem
+		s.bits = errormask.BatchItem
 	}
 	compiled, broken := scraper.Compile(s.rules)
 	s.needs, s.sources, s.links = compiled.Needs, compiled.Sources, compiled.Links

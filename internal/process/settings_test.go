@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/errormask"
 	"hce/dc/internal/wire/result"
 )
 
@@ -23,7 +24,7 @@ func TestProcessorSettings(t *testing.T) {
 		item      map[string]string
 		filter    wire.SiteFilter
 		status    int64
-		bits      wire.ErrorMask
+		bits      errormask.Mask
 		processed bool
 	}{
 		{name: "no property", status: done, processed: true},
@@ -33,19 +34,19 @@ func TestProcessorSettings(t *testing.T) {
 		{name: "1.4 the item wins", site: map[string]string{"PROCESSOR_NAME": "NONE"}, item: map[string]string{"PROCESSOR_NAME": "NEWS"}, status: done, processed: true},
 		{name: "1.2 #10 PROCESSOR_NAME_REPLACE", site: map[string]string{"PROCESSOR_NAME_REPLACE": `{"NONE":["TEXT/html"]}`}, status: done},
 		{name: "1.2 #10 of another type", site: map[string]string{"PROCESSOR_NAME_REPLACE": `{"NONE":["text/css"]}`}, status: done, processed: true},
-		{name: "1.2 #10 invalid", site: map[string]string{"PROCESSOR_NAME_REPLACE": `["NONE"]`}, status: done, bits: wire.ErrBatchItem, processed: true},
+		{name: "1.2 #10 invalid", site: map[string]string{"PROCESSOR_NAME_REPLACE": `["NONE"]`}, status: done, bits: errormask.BatchItem, processed: true},
 		{name: "1.2 #6 reprocess 0", item: map[string]string{"reprocess": "0"}, status: done},
 		{name: "1.2 #6 reprocess 1", item: map[string]string{"reprocess": "1"}, status: done, processed: true},
-		{name: "1.2 #9 another type", site: map[string]string{"PROCESS_CTYPES": "text/css, text/plain"}, status: left, bits: wire.ErrUnsupportedType},
+		{name: "1.2 #9 another type", site: map[string]string{"PROCESS_CTYPES": "text/css, text/plain"}, status: left, bits: errormask.UnsupportedType},
 		{name: "1.5 CONTENT_TYPE_MAP", site: map[string]string{"PROCESS_CTYPES": "text/x-page", "CONTENT_TYPE_MAP": `{"text/x-page":"text/html"}`}, status: done, processed: true},
-		{name: "1.5 CONTENT_TYPE_MAP of another type", site: map[string]string{"PROCESS_CTYPES": "text/css", "CONTENT_TYPE_MAP": `{"text/x-page":"text/html"}`}, status: left, bits: wire.ErrUnsupportedType},
-		{name: "1.8 #7 stage 7 excludes", filter: wire.SiteFilter{Pattern: `page\.test/a`, Stage: 7, Action: -1, State: 1}, status: left, bits: wire.ErrProcessorFilters},
-		{name: "1.8 #7 stage 7 includes others", filter: wire.SiteFilter{Pattern: `elsewhere`, Stage: 7, Action: 1, State: 1}, status: left, bits: wire.ErrProcessorFilters},
+		{name: "1.5 CONTENT_TYPE_MAP of another type", site: map[string]string{"PROCESS_CTYPES": "text/css", "CONTENT_TYPE_MAP": `{"text/x-page":"text/html"}`}, status: left, bits: errormask.UnsupportedType},
+		{name: "1.8 #7 stage 7 excludes", filter: wire.SiteFilter{Pattern: `page\.test/a`, Stage: 7, Action: -1, State: 1}, status: left, bits: errormask.ProcessorFilters},
+		{name: "1.8 #7 stage 7 includes others", filter: wire.SiteFilter{Pattern: `elsewhere`, Stage: 7, Action: 1, State: 1}, status: left, bits: errormask.ProcessorFilters},
 		{name: "1.8 #5 stage 5 is for links", filter: wire.SiteFilter{Pattern: `page\.test/a`, Stage: 5, Action: -1, State: 1}, status: done, processed: true},
 		{name: "1.8 #0 stage 0 does not", filter: wire.SiteFilter{Pattern: `page\.test/a`, Stage: 0, Action: -1, State: 1}, status: done, processed: true},
 		{name: "1.2 #7 SQL holds", filter: wire.SiteFilter{Pattern: `1`, Stage: 7, OpCode: 7, Action: 1, State: 1}, status: done, processed: true},
-		{name: "1.2 #7 SQL does not hold", filter: wire.SiteFilter{Pattern: `0`, Stage: 7, OpCode: 7, Action: 1, State: 1}, status: left, bits: wire.ErrProcessorFilters},
-		{name: "1.8 invalid pattern", filter: wire.SiteFilter{Pattern: `(`, Stage: 7, Action: -1, State: 1}, status: done, bits: wire.ErrBatchItem, processed: true},
+		{name: "1.2 #7 SQL does not hold", filter: wire.SiteFilter{Pattern: `0`, Stage: 7, OpCode: 7, Action: 1, State: 1}, status: left, bits: errormask.ProcessorFilters},
+		{name: "1.8 invalid pattern", filter: wire.SiteFilter{Pattern: `(`, Stage: 7, Action: -1, State: 1}, status: done, bits: errormask.BatchItem, processed: true},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

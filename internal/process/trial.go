@@ -19,8 +19,11 @@ import (
 	"hce/dc/internal/web/content"
 	"hce/dc/internal/web/xpath"
 	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/errormask"
+	"hce/dc/internal/wire/lenient"
 	"hce/dc/internal/wire/prop"
 	"hce/dc/internal/wire/result"
+	"hce/dc/internal/wire/urlkey"
 )
 
 // Trial is the templates of a site on one page, for a person who writes them.
@@ -63,7 +66,7 @@ func NewTrial(file []byte) (*Trial, error) {
 	t := &Trial{Template: string(file), Type: "text/html"}
 	var members prop.Members
 	if prop.Decode(t.Template, &members) == nil && hasSite(members) {
-		site, err := wire.ReadSiteNew(file, &wire.Notes{})
+		site, err := wire.ReadSiteNew(file, &lenient.Notes{})
 		if err != nil {
 			return nil, err
 		}
@@ -175,7 +178,7 @@ func (t *Trial) buildReport() (*TrialReport, error) {
 func formatProblems(list []*template.Template) (problems []template.Problem) {
 	for _, one := range list {
 		if _, err := render.Parse(one.OutputFormat); err != nil {
-			problems = append(problems, template.Problem{Bits: wire.ErrTemplateSource, Template: one.Label(), Message: err.Error()})
+			problems = append(problems, template.Problem{Bits: errormask.TemplateSource, Template: one.Label(), Message: err.Error()})
 		}
 	}
 	return problems
@@ -232,7 +235,7 @@ func (r *TrialReport) leftOut(set *template.Set, applied []*template.Template) {
 // fieldValue returns a field of the URL of the trial: that of a new root URL.
 func (t *Trial) fieldValue(name string) (string, bool) {
 	value, known := map[string]string{
-		"url": t.URL, "contentType": content.Normal(t.Type), "parentMd5": "", "depth": "0", "urlMd5": wire.KeyOfURL(t.URL), "httpCode": "200",
+		"url": t.URL, "contentType": content.Normal(t.Type), "parentMd5": "", "depth": "0", "urlMd5": urlkey.Of(t.URL), "httpCode": "200",
 		"siteId": "", "charset": "", "type": "0", "httpMethod": "get",
 	}[name]
 	return value, known

@@ -17,7 +17,7 @@ import (
 	"hce/dc/internal/process/article"
 	"hce/dc/internal/process/remote"
 	"hce/dc/internal/process/scraper"
-	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/errormask"
 )
 
 // Budget is what one page may cost. A page beyond it ends with bit PROCESSOR_BUDGET.
@@ -174,7 +174,7 @@ func (w *Workers) runRequest(request func(*worker) request, watch watch) (scrape
 		w.running.Add(-1)
 	}
 	if over, is := errors.AsType[overBudget](err); is {
-		return scraper.Output{Bits: wire.ErrProcessorBudget, Message: over.Error()}, nil
+		return scraper.Output{Bits: errormask.ProcessorBudget, Message: over.Error()}, nil
 	}
 	return x, err
 }
@@ -213,7 +213,7 @@ func (w *Workers) tryRequest(request func(*worker) request, watch watch) (scrape
 		case over || errors.Is(err, errOver):
 			return scraper.Output{}, err
 		case again:
-			return scraper.Output{Bits: wire.ErrBatchItem, Message: "the page ended two processes: " + died}, nil
+			return scraper.Output{Bits: errormask.BatchItem, Message: "the page ended two processes: " + died}, nil
 		}
 		start = w.startWorker // the worker may have been killed from outside
 	}

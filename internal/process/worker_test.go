@@ -15,6 +15,7 @@ import (
 	"hce/dc/internal/testkit/testlog"
 	"hce/dc/internal/testkit/testwait"
 	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/errormask"
 )
 
 // budget gives the job of f workers of its own.
@@ -31,14 +32,14 @@ func TestHostilePagesHarmNoOther(t *testing.T) {
 	tests := []struct {
 		name, page string
 		change     func(*process.Budget)
-		bits       wire.ErrorMask
+		bits       errormask.Mask
 		message    string
 	}{
-		{"endless work", "burn", func(b *process.Budget) { b.Time = 300 * time.Millisecond }, wire.ErrProcessorBudget, "more processor time than max_item_time (300ms)"},
-		{"endless wait", "wait", func(b *process.Budget) { b.Clock = 10 * time.Second }, wire.ErrProcessorBudget, "waits for more than 10s"},
-		{"endless memory", "eat", func(b *process.Budget) { b.Memory = 512 << 20 }, wire.ErrProcessorBudget, "more memory than max_item_memory (536870912 bytes)"},
-		{"end of the process", "die", func(*process.Budget) {}, wire.ErrBatchItem, "ended two processes: exit status 3"},
-		{"panic", "crash", func(*process.Budget) {}, wire.ErrBatchItem, "a library fails"},
+		{"endless work", "burn", func(b *process.Budget) { b.Time = 300 * time.Millisecond }, errormask.ProcessorBudget, "more processor time than max_item_time (300ms)"},
+		{"endless wait", "wait", func(b *process.Budget) { b.Clock = 10 * time.Second }, errormask.ProcessorBudget, "waits for more than 10s"},
+		{"endless memory", "eat", func(b *process.Budget) { b.Memory = 512 << 20 }, errormask.ProcessorBudget, "more memory than max_item_memory (536870912 bytes)"},
+		{"end of the process", "die", func(*process.Budget) {}, errormask.BatchItem, "ended two processes: exit status 3"},
+		{"panic", "crash", func(*process.Budget) {}, errormask.BatchItem, "a library fails"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -62,7 +63,7 @@ func TestHostilePagesHarmNoOther(t *testing.T) {
 			}
 			f.run(batch)
 			for _, it := range batch.Items {
-				row, bits, state := f.row(it), wire.ErrorMask(0), int64(wire.URLEnabled)
+				row, bits, state := f.row(it), errormask.Mask(0), int64(wire.URLEnabled)
 				if hostile[it.URLID] {
 					bits, state = tt.bits, wire.URLError
 				}
@@ -89,7 +90,7 @@ func TestKilledWorker(t *testing.T) {
 
 // A page that ran out of time is tried once more if another page ran meanwhile.
 func TestSecondTryAlone(t *testing.T) {
-	for name, want := range map[string]wire.ErrorMask{"alone": wire.ErrProcessorBudget, "shared": 0} {
+	for name, want := range map[string]errormask.Mask{"alone": errormask.ProcessorBudget, "shared": 0} {
 		t.Run(name, func(t *testing.T) {
 			f := newFixture(t)
 			f.budget(process.Budget{Time: 300 * time.Millisecond, Clock: 5 * time.Minute, Memory: 1 << 30})

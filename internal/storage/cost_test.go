@@ -8,6 +8,7 @@ import (
 
 	"hce/dc/internal/storage/sqlstore"
 	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/schema"
 )
 
 // What a page costs in the stores does not depend on the machine: a batch takes 64 URLs at a
@@ -25,12 +26,12 @@ func TestCostOfAPage(t *testing.T) {
 	known := 0
 	link := func(parent string, i int) wire.Link {
 		u := wire.NewURL(site, fmt.Sprintf("%sfolder/%d.html", root, i))
-		u.ParentMd5, u.Depth, u.UDate, u.CDate = parent, 1, wire.DateOf(n.now), wire.DateOf(n.now)
+		u.ParentMd5, u.Depth, u.UDate, u.CDate = parent, 1, schema.DateOf(n.now), schema.DateOf(n.now)
 		known = max(known, i+1)
 		return wire.Link{URL: u}
 	}
 	selection := []wire.URLFetchRequest{{Sites: []string{site}, MaxURLs: round, URLsCriterion: wire.Criterion{Where: "Status=1 AND State=0", OrderBy: "Priority DESC, Depth, UDate"},
-		SiteUpdate: wire.Patch{"TcDate": wire.Expr("NOW()")}, URLUpdate: wire.Patch{"Status": int64(2), "Batch_Id": int64(7), "UDate": wire.Expr("NOW()")}}}
+		SiteUpdate: schema.Patch{"TcDate": schema.Expr("NOW()")}, URLUpdate: schema.Patch{"Status": int64(2), "Batch_Id": int64(7), "UDate": schema.Expr("NOW()")}}}
 	var m runtime.MemStats
 	cost := func() [4]float64 {
 		transactions, statements, rows := n.db.Counts()
@@ -61,8 +62,8 @@ func TestCostOfAPage(t *testing.T) {
 		for p, u := range rows {
 			r := wire.Fetched{URLMd5: u.URLMd5, Crawled: true, First: true, At: n.now,
 				Files: []wire.File{{Type: 0, Data: []byte("page")}, {Type: 1, Data: []byte("headers")}, {Type: 2, Data: []byte("request")}},
-				Set: wire.Patch{"Status": int64(4), "State": int64(0), "Size": int64(4000 + p), "CrawlingTime": int64(3), "TotalTime": int64(3), "HTTPCode": int64(200),
-					"ContentType": "text/html", "Charset": "utf-8", "ErrorMask": int64(0), "UDate": string(wire.DateOf(n.now)), "TcDate": string(wire.DateOf(n.now)), "LinksI": int64(links)}}
+				Set: schema.Patch{"Status": int64(4), "State": int64(0), "Size": int64(4000 + p), "CrawlingTime": int64(3), "TotalTime": int64(3), "HTTPCode": int64(200),
+					"ContentType": "text/html", "Charset": "utf-8", "ErrorMask": int64(0), "UDate": string(schema.DateOf(n.now)), "TcDate": string(schema.DateOf(n.now)), "LinksI": int64(links)}}
 			for j := range links {
 				next := known
 				if j%10 > 0 && known > 5 {

@@ -18,6 +18,7 @@ import (
 	"hce/dc/internal/storage/rawfiles"
 	"hce/dc/internal/storage/segments"
 	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/schema"
 )
 
 // feedEntry is a link with the row and the content of a feed's entry.
@@ -45,7 +46,7 @@ func TestSaveFeedEntries(t *testing.T) {
 	n.good(fmt.Sprintf(`["URL_NEW",[{"siteId":%q,"url":%q}]]`, site, root+"known"))
 	n.limit("maxURLs", 5) // root, page, known and two more
 	n.taken()
-	result := []wire.Fetched{{URLMd5: md5, Crawled: true, Set: wire.Patch{"Size": int64(1)}, Links: []wire.Link{
+	result := []wire.Fetched{{URLMd5: md5, Crawled: true, Set: schema.Patch{"Size": int64(1)}, Links: []wire.Link{
 		feedEntry(root+"known", "k", n.now), feedEntry(root+"1", "one", n.now), feedEntry(root+"1", "twice", n.now), feedEntry(root+"2", "two", n.now), feedEntry(root+"3", "three", n.now)}}}
 	for run, skipped := range []int{1, 1} { // the batch still holds the page
 		saved := n.saved(n.SaveCrawl(t.Context(), site, 7, result))
@@ -76,7 +77,7 @@ func TestSaveChain(t *testing.T) {
 	if row := n.row(); row.Status != wire.StatusCrawling || row.Crawled != 1 || row.Size != 4 {
 		t.Errorf("held row %+v", row)
 	}
-	last := []wire.Fetched{{URLMd5: md5, Set: wire.Patch{"Status": int64(wire.StatusCrawled)}, At: n.now, Files: []wire.File{{Type: wire.ContentChain, Data: []byte("a\nb")}}}}
+	last := []wire.Fetched{{URLMd5: md5, Set: schema.Patch{"Status": int64(wire.StatusCrawled)}, At: n.now, Files: []wire.File{{Type: wire.ContentChain, Data: []byte("a\nb")}}}}
 	for range 2 {
 		n.saved(n.SaveCrawl(t.Context(), site, 7, last))
 		if row := n.row(); row.Status != wire.StatusCrawled || row.Crawled != 1 {
@@ -104,7 +105,7 @@ func TestAutoRemovedFiles(t *testing.T) {
 	link.ParentMd5 = site
 	rules := wire.DefaultLinkRules()
 	rules.RemoveMost, rules.RemoveWhere, rules.RemoveBy = 5, "ParentMd5<>''", "CDate"
-	saved := n.saved(n.SaveCrawl(t.Context(), site, 8, []wire.Fetched{{URLMd5: site, Crawled: true, Set: wire.Patch{"Status": int64(4)}, Links: []wire.Link{{URL: link}}, Rules: rules}}))
+	saved := n.saved(n.SaveCrawl(t.Context(), site, 8, []wire.Fetched{{URLMd5: site, Crawled: true, Set: schema.Patch{"Status": int64(4)}, Links: []wire.Link{{URL: link}}, Rules: rules}}))
 	if saved.Removed != 1 || saved.Skipped != 0 || n.row().URL != "" {
 		t.Errorf("saved %+v, row %+v", saved, n.row())
 	}
@@ -222,7 +223,7 @@ func (n *node) taken() {
 
 func fetched(at time.Time, body string, same bool) []wire.Fetched {
 	return []wire.Fetched{{
-		URLMd5: md5, Set: wire.Patch{"Status": int64(wire.StatusCrawled), "Size": int64(len(body))}, Crawled: true, Same: same, At: at,
+		URLMd5: md5, Set: schema.Patch{"Status": int64(wire.StatusCrawled), "Size": int64(len(body))}, Crawled: true, Same: same, At: at,
 		Files: []wire.File{{Type: wire.ContentRaw, Data: []byte(body)}, {Type: wire.ContentHeaders, Data: []byte("H: " + body)}},
 	}}
 }
@@ -375,7 +376,7 @@ func TestSaveAfterDeletion(t *testing.T) {
 			if _, stored, err := n.Raw.Newest(t.Context(), site, md5, rawfiles.Raw); stored || err != nil {
 				t.Errorf("raw content: %v %v", stored, err)
 			}
-			err := n.SaveProcess(t.Context(), site, 7, []wire.Extracted{{URLMd5: md5, Set: wire.Patch{}, Processed: true, Content: []byte("{}")}})
+			err := n.SaveProcess(t.Context(), site, 7, []wire.Extracted{{URLMd5: md5, Set: schema.Patch{}, Processed: true, Content: []byte("{}")}})
 			if wire.CodeOf(err) != tt.code {
 				t.Errorf("process: %v, want code %d", err, tt.code)
 			}

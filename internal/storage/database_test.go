@@ -13,6 +13,9 @@ import (
 
 	"hce/dc/internal/storage/sqldb"
 	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/errormask"
+	"hce/dc/internal/wire/schema"
+	"hce/dc/internal/wire/urlkey"
 )
 
 // sqlite3 runs the program of the system on a file and returns what it prints.
@@ -42,8 +45,8 @@ func crawled(t *testing.T) *node {
 		link.ParentMd5 = md5
 		links = append(links, wire.Link{URL: link})
 	}
-	found := func(key string, code int64, bits wire.ErrorMask, links []wire.Link) wire.Fetched {
-		return wire.Fetched{URLMd5: key, Crawled: true, First: true, Links: links, Set: wire.Patch{
+	found := func(key string, code int64, bits errormask.Mask, links []wire.Link) wire.Fetched {
+		return wire.Fetched{URLMd5: key, Crawled: true, First: true, Links: links, Set: schema.Patch{
 			"Status": int64(wire.StatusCrawled), "HTTPCode": code, "ErrorMask": int64(bits), "Size": int64(1000), "ContentType": "text/html",
 			"RawContentMd5": md5, "CrawlingTime": int64(120), "TcDate": "2026-01-05 10:00:00",
 		}}
@@ -60,7 +63,7 @@ func crawled(t *testing.T) *node {
 		n.must(err)
 	}
 	save(found(md5, 200, 0, links))
-	save(found(wire.KeyOfURL(root+"b"), 200, 0, nil), found(wire.KeyOfURL(root+"c"), 404, wire.ErrHTTP, nil))
+	save(found(urlkey.Of(root+"b"), 200, 0, nil), found(urlkey.Of(root+"c"), 404, errormask.HTTP, nil))
 	return n
 }
 
@@ -173,7 +176,7 @@ func TestPageCodes(t *testing.T) {
 			link := wire.NewURL(site, fmt.Sprintf("%s%d-%d", root, code, mask))
 			link.ParentMd5 = md5
 			links = append(links, wire.Link{URL: link})
-			results = append(results, wire.Fetched{URLMd5: link.URLMd5, Crawled: true, First: true, Set: wire.Patch{
+			results = append(results, wire.Fetched{URLMd5: link.URLMd5, Crawled: true, First: true, Set: schema.Patch{
 				"Status": int64(wire.StatusCrawled), "HTTPCode": code, "Size": int64(9), "ContentType": "text/html", "TagsMask": mask, "TcDate": "2026-01-05 10:00:00",
 			}})
 		}
@@ -188,7 +191,7 @@ func TestPageCodes(t *testing.T) {
 		_, err = n.SaveCrawl(t.Context(), site, 7, results)
 		n.must(err)
 	}
-	save(wire.Fetched{URLMd5: md5, Crawled: true, Links: links, Set: wire.Patch{"Status": int64(wire.StatusCrawled), "HTTPCode": int64(200), "TcDate": "2026-01-05 10:00:00"}})
+	save(wire.Fetched{URLMd5: md5, Crawled: true, Links: links, Set: schema.Patch{"Status": int64(wire.StatusCrawled), "HTTPCode": int64(200), "TcDate": "2026-01-05 10:00:00"}})
 	save(results...)
 	choose := func(where string) string {
 		keys, err := n.Select("test", site, wire.Criterion{Where: where, Limit: "1000"}).Next(t.Context())

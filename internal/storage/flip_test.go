@@ -18,6 +18,7 @@ import (
 	"hce/dc/internal/storage/sqldb"
 	"hce/dc/internal/wire"
 	"hce/dc/internal/wire/result"
+	"hce/dc/internal/wire/schema"
 	"hce/dc/internal/wire/zpack"
 )
 
@@ -151,7 +152,7 @@ func (f *flipped) heal(c Config) {
 			_, err := repo.Contents.PutAll(f.t.Context(), site, []wire.Entry{{ID: key, Data: []byte(f.text[key])}})
 			must(f.t, err)
 		}
-		_, err := repo.URLUpdate(f.t.Context(), []wire.URLUpdateRequest{{SiteID: site, URLMd5: key, Set: wire.Patch{"Status": int64(wire.StatusProcessed)}}})
+		_, err := repo.URLUpdate(f.t.Context(), []wire.URLUpdateRequest{{SiteID: site, URLMd5: key, Set: schema.Patch{"Status": int64(wire.StatusProcessed)}}})
 		must(f.t, err)
 	}
 }

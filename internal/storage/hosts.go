@@ -15,6 +15,8 @@ import (
 	"hce/dc/internal/storage/segments"
 	"hce/dc/internal/storage/sqlstore"
 	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/cluster"
+	"hce/dc/internal/wire/schema"
 )
 
 const (
@@ -27,8 +29,8 @@ const (
 // gets some. A new node gets all sites in the first step. No batch and no other operation may change
 // rows at the same time. A damaged content is left out with a line in the log, and counted; its row leaves as
 // one that the new owner processes or fetches again. Files of earlier steps are removed.
-func (repo *Repository) HostsPack(ctx context.Context, r wire.HostsPackRequest) (wire.HostsPacked, error) {
-	answer := wire.HostsPacked{Packs: []wire.HostsPackFile{}}
+func (repo *Repository) HostsPack(ctx context.Context, r cluster.HostsPackRequest) (cluster.HostsPacked, error) {
+	answer := cluster.HostsPacked{Packs: []cluster.HostsPackFile{}}
 	var err error
 	if answer.Done, err = repo.HostsLeft(ctx, r.Move); err != nil || answer.Done {
 		return answer, err
@@ -53,17 +55,17 @@ func (repo *Repository) HostsPack(ctx context.Context, r wire.HostsPackRequest) 
 		if err != nil {
 			return answer, err
 		}
-		answer.Packs = append(answer.Packs, wire.HostsPackFile{To: to, File: filepath.Base(w.path), Rows: w.rows, Bytes: size, Damaged: w.damaged})
+		answer.Packs = append(answer.Packs, cluster.HostsPackFile{To: to, File: filepath.Base(w.path), Rows: w.rows, Bytes: size, Damaged: w.damaged})
 	}
 	return answer, nil
 }
 
-func packName(m wire.HostsMove, to string) string {
+func packName(m cluster.HostsMove, to string) string {
 	return fmt.Sprintf("%d-%d-%s-%s.pack", m.Epoch, m.Moved, m.Self, to)
 }
 
 // removeOldPacks removes the files of earlier steps. A faster node may have sent those of a later one.
-func (repo *Repository) removeOldPacks(m wire.HostsMove) error {
+func (repo *Repository) removeOldPacks(m cluster.HostsMove) error {
 	entries, err := os.ReadDir(repo.Moves)
 	for _, e := range entries {
 		var epoch int64
@@ -84,7 +86,7 @@ func (repo *Repository) removeOldPacks(m wire.HostsMove) error {
 // packing is the state of one HostsPack.
 type packing struct {
 	repo    *Repository
-	move    wire.HostsMove
+	move    cluster.HostsMove
 	writers map[string]*packWriter // by target
 }
 
@@ -255,7 +257,7 @@ func (repo *Repository) renewDamaged(ctx context.Context, row *wire.URL, version
 	if raw == wholeRaw {
 		status = wire.StatusCrawled
 	}
-	wire.Apply(row, wire.URLColumns, dueAgain(status), "")
+	schema.Apply(row, wire.URLColumns, dueAgain(status), "")
 	return true, nil
 }
 
@@ -289,7 +291,7 @@ func (p *packing) packRawContent(ctx context.Context, w *packWriter, v rawfiles.
 // HostsUnpack stores a pack of another node: first the contents, which a repetition replaces, then
 // the rows and the note of it in one transaction. A row that exists is replaced, and so are its
 // contents. The file is removed then. Without a file it only makes the note.
-func (repo *Repository) HostsUnpack(ctx context.Context, r wire.HostsUnpackRequest) (moved wire.HostsMoved, err error) {
+func (repo *Repository) HostsUnpack(ctx context.Context, r cluster.HostsUnpackRequest) (moved cluster.HostsMoved, err error) {
 	if r.File == "" {
 		return repo.HostsArrive(ctx, r, func(*sqlstore.Arriving) error { return nil })
 	}
@@ -300,14 +302,14 @@ func (repo *Repository) HostsUnpack(ctx context.Context, r wire.HostsUnpackReque
 	}
 	if !came {
 		if moved, err = repo.unpackHosts(ctx, r, path); err != nil {
-			return wire.HostsMoved{}, fmt.Errorf("unpack %s: %w", r.File, err)
+			return cluster.HostsMoved{}, fmt.Errorf("unpack %s: %w", r.File, err)
 		}
 	}
 	moved.Repeated = moved.Repeated || came
 	return moved, files.IgnoreMissing(os.Remove(path))
 }
 
-func (repo *Repository) unpackHosts(ctx context.Context, r wire.HostsUnpackRequest, path string) (moved wire.HostsMoved, err error) {
+func (repo *Repository) unpackHosts(ctx context.Context, r cluster.HostsUnpackRequest, path string) (moved cluster.HostsMoved, err error) {
 	p, err := openPack(path)
 	if err != nil {
 		return moved, err
@@ -423,7 +425,7 @@ func (u *unpacking) commitPending(ctx context.Context) error {
 
 // HostsDrop deletes what left in a step, when the receivers have stored it, and removes the files of
 // HostsPack. The caller empties the trash.
-func (repo *Repository) HostsDrop(ctx context.Context, r wire.HostsPackRequest) (wire.HostsMoved, error) {
+func (repo *Repository) HostsDrop(ctx context.Context, r cluster.HostsPackRequest) (cluster.HostsMoved, error) {
 	moved, err := repo.Store.HostsDrop(ctx, r)
 	for _, to := range r.Move.Members {
 		if err == nil {

@@ -19,7 +19,10 @@ import (
 	"hce/dc/internal/storage/rawfiles"
 	"hce/dc/internal/storage/sqldb/dbtest"
 	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/cluster"
 	"hce/dc/internal/wire/placement"
+	"hce/dc/internal/wire/schema"
+	"hce/dc/internal/wire/urlkey"
 )
 
 // movesWorld are the stores of a node of a cluster, in a folder. Its clock stands still.
@@ -96,23 +99,23 @@ func (w movesWorld) fill() {
 	w.with(func(repo *Repository) {
 		for i, site := range movesSites {
 			_, err := repo.SiteNew(w.Context(), wire.SiteNewRequest{ID: site, MoveURLs: true,
-				Site: wire.Patch{"Id": site, "Description": "site " + site, "Priority": int64(i), "MaxURLs": int64(1000)},
+				Site: schema.Patch{"Id": site, "Description": "site " + site, "Priority": int64(i), "MaxURLs": int64(1000)},
 				SiteLists: wire.SiteLists{
-					Filters:    []wire.Patch{{"Pattern": "a", "Subject": "s", "Stage": int64(1)}, {"Pattern": "b", "Subject": "t"}},
-					Properties: []wire.Patch{{"Name": "STATS_LOG_ENABLED", "Value": "1"}, {"Name": "x", "Value": "y", "URLMd5": wire.KeyOfURL(movesURL(1, 1))}},
-					URLs:       []wire.Patch{rootOf(movesURL(i, 0)), rootOf(movesURL(i+4, 0))},
+					Filters:    []schema.Patch{{"Pattern": "a", "Subject": "s", "Stage": int64(1)}, {"Pattern": "b", "Subject": "t"}},
+					Properties: []schema.Patch{{"Name": "STATS_LOG_ENABLED", "Value": "1"}, {"Name": "x", "Value": "y", "URLMd5": urlkey.Of(movesURL(1, 1))}},
+					URLs:       []schema.Patch{rootOf(movesURL(i, 0)), rootOf(movesURL(i+4, 0))},
 				}})
 			w.must(err)
 			_, err = repo.AttributeSet(w.Context(), []wire.AttributeRequest{{SiteID: site, Name: textOf("of"), Value: textOf(site)}})
 			w.must(err)
 			w.fillSite(repo, site)
 		}
-		_, err := repo.ProxyNew(w.Context(), []wire.ProxyRequest{{SiteID: "s1", Host: "proxy.test:1", Row: wire.Patch{"Priority": int64(3)}}})
+		_, err := repo.ProxyNew(w.Context(), []wire.ProxyRequest{{SiteID: "s1", Host: "proxy.test:1", Row: schema.Patch{"Priority": int64(3)}}})
 		w.must(err)
 	})
 }
 
-func rootOf(url string) wire.Patch { return wire.Patch{"URL": url, "URLMd5": wire.KeyOfURL(url)} }
+func rootOf(url string) schema.Patch { return schema.Patch{"URL": url, "URLMd5": urlkey.Of(url)} }
 
 func textOf(s string) *string { return &s }
 
@@ -124,25 +127,25 @@ func (w movesWorld) fillSite(repo *Repository, site string) {
 		for page := 1; page < movesPages; page++ {
 			url := movesURL(host, page)
 			n := int64(len(list))
-			row := wire.Patch{"Site_Id": site, "URL": url, "URLMd5": wire.KeyOfURL(url), "ParentMd5": wire.KeyOfURL(movesURL(0, 0)), "Freq": n,
-				"CDate": time.Date(2026, 1, 1, 0, 0, int(n), 0, time.UTC).Format(wire.DateLayout), "UDate": "2026-01-02 03:04:05", "Depth": n % 3}
+			row := schema.Patch{"Site_Id": site, "URL": url, "URLMd5": urlkey.Of(url), "ParentMd5": urlkey.Of(movesURL(0, 0)), "Freq": n,
+				"CDate": time.Date(2026, 1, 1, 0, 0, int(n), 0, time.UTC).Format(schema.DateLayout), "UDate": "2026-01-02 03:04:05", "Depth": n % 3}
 			text := []byte(strings.Repeat(site+url+" ", 20))
 			switch page % 8 {
 			case 1: // crawled, two versions
-				maps.Copy(row, wire.Patch{"Status": int64(4), "Crawled": int64(2), "Size": n + 1, "CrawlingTime": int64(7), "ContentType": "text/html", "HTTPCode": int64(200)})
+				maps.Copy(row, schema.Patch{"Status": int64(4), "Crawled": int64(2), "Size": n + 1, "CrawlingTime": int64(7), "ContentType": "text/html", "HTTPCode": int64(200)})
 			case 2: // processed
-				maps.Copy(row, wire.Patch{"Status": int64(7), "Crawled": int64(1), "Processed": int64(1), "TagsCount": int64(3), "Size": n, "LastModified": "2026-01-01 00:00:00", "PDate": "2026-01-03 01:00:00"})
-				entries = append(entries, wire.Entry{ID: wire.KeyOfURL(url), Data: append([]byte("processed "), text...), CDate: movesNow.Add(-time.Hour)})
+				maps.Copy(row, schema.Patch{"Status": int64(7), "Crawled": int64(1), "Processed": int64(1), "TagsCount": int64(3), "Size": n, "LastModified": "2026-01-01 00:00:00", "PDate": "2026-01-03 01:00:00"})
+				entries = append(entries, wire.Entry{ID: urlkey.Of(url), Data: append([]byte("processed "), text...), CDate: movesNow.Add(-time.Hour)})
 			case 3: // failed
-				maps.Copy(row, wire.Patch{"Status": int64(4), "State": int64(2), "Crawled": int64(1), "ErrorMask": int64(1) << (n % 40), "HTTPTimeout": 1.5})
+				maps.Copy(row, schema.Patch{"Status": int64(4), "State": int64(2), "Crawled": int64(1), "ErrorMask": int64(1) << (n % 40), "HTTPTimeout": 1.5})
 			case 4:
 				row["ClassifierMask"] = int64(1) << 60
 			}
 			if page%8 < 3 {
-				first[wire.KeyOfURL(url)] = []wire.File{{Type: wire.ContentRaw, Data: text}, {Type: int(rawfiles.Headers), Data: []byte("h: 1")}}
+				first[urlkey.Of(url)] = []wire.File{{Type: wire.ContentRaw, Data: text}, {Type: int(rawfiles.Headers), Data: []byte("h: 1")}}
 			}
 			if page%8 == 1 {
-				second[wire.KeyOfURL(url)] = []wire.File{{Type: wire.ContentRaw, Data: append([]byte("second "), text...)}}
+				second[urlkey.Of(url)] = []wire.File{{Type: wire.ContentRaw, Data: append([]byte("second "), text...)}}
 			}
 			list = append(list, wire.URLNewRequest{Row: row, SiteSelect: wire.SelectNone, Attributes: []wire.Attribute{{Name: "url", Value: url}, {Name: "n", Value: fmt.Sprint(n)}}})
 		}
@@ -156,15 +159,15 @@ func (w movesWorld) fillSite(repo *Repository, site string) {
 	w.must(repo.PutRaw(w.Context(), site, second, movesNow.Add(-24*time.Hour)))
 	_, err = repo.Contents.PutAll(w.Context(), site, entries)
 	w.must(err)
-	w.label(repo, site, wire.KeyOfURL(movesURL(3, 5)))
+	w.label(repo, site, urlkey.Of(movesURL(3, 5)))
 	var held []wire.URL
 	for host := range movesHosts {
 		url := movesURL(host, 6)
-		held = append(held, wire.URL{SiteID: site, URL: url, URLMd5: wire.KeyOfURL(url)})
+		held = append(held, wire.URL{SiteID: site, URL: url, URLMd5: urlkey.Of(url)})
 	}
 	_, err = repo.MarkCrawling(w.Context(), site, 77, held)
 	w.must(err)
-	_, err = repo.MarkProcessing(w.Context(), site, 78, []string{wire.KeyOfURL(movesURL(2, 1)), wire.KeyOfURL(movesURL(7, 1))})
+	_, err = repo.MarkProcessing(w.Context(), site, 78, []string{urlkey.Of(movesURL(2, 1)), urlkey.Of(movesURL(7, 1))})
 	w.must(err)
 	_, _, err = repo.URLHeld(w.Context(), wire.URLReturnRequest{Sites: []string{site}, BatchID: 77, Fault: true, Keep: true})
 	w.must(err)
@@ -262,13 +265,13 @@ func asJSON(t testing.TB, v any) string {
 type change struct {
 	testing.TB
 	nodes map[string]movesWorld
-	move  wire.HostsMove // of nobody
+	move  cluster.HostsMove // of nobody
 
 	damaged int64 // pages with damaged contents that were packed
 }
 
 func newChange(t testing.TB, epoch int64, previous, members []string, groups int, nodes ...movesWorld) *change {
-	c := &change{TB: t, nodes: map[string]movesWorld{}, move: wire.HostsMove{Placement: placement.Placement{Members: previous}.Begun(epoch, members, groups)}}
+	c := &change{TB: t, nodes: map[string]movesWorld{}, move: cluster.HostsMove{Placement: placement.Placement{Members: previous}.Begun(epoch, members, groups)}}
 	for _, w := range nodes {
 		c.nodes[w.name] = w
 		w.place(c.move.Placement)
@@ -277,7 +280,7 @@ func newChange(t testing.TB, epoch int64, previous, members []string, groups int
 }
 
 // of is the step as a node sees it.
-func (c *change) of(w movesWorld) wire.HostsMove {
+func (c *change) of(w movesWorld) cluster.HostsMove {
 	m := c.move
 	m.Self = w.name
 	return m
@@ -286,12 +289,12 @@ func (c *change) of(w movesWorld) wire.HostsMove {
 // step moves the next group. Each operation runs twice, as after a kill.
 func (c *change) step() {
 	c.Helper()
-	packs := map[string]map[string]wire.HostsPackFile{}
+	packs := map[string]map[string]cluster.HostsPackFile{}
 	for _, w := range c.nodes {
 		w.with(func(repo *Repository) {
-			packs[w.name] = map[string]wire.HostsPackFile{}
+			packs[w.name] = map[string]cluster.HostsPackFile{}
 			for range 2 {
-				packed, err := repo.HostsPack(c.Context(), wire.HostsPackRequest{Move: c.of(w)})
+				packed, err := repo.HostsPack(c.Context(), cluster.HostsPackRequest{Move: c.of(w)})
 				w.must(err)
 				for _, p := range packed.Packs {
 					packs[w.name][p.To] = p
@@ -306,7 +309,7 @@ func (c *change) step() {
 	}
 	for _, w := range c.nodes {
 		w.with(func(repo *Repository) {
-			r := wire.HostsPackRequest{Move: c.of(w)}
+			r := cluster.HostsPackRequest{Move: c.of(w)}
 			moved, err := repo.HostsDrop(c.Context(), r)
 			w.must(err)
 			w.must(repo.EmptyTrash(c.Context()))
@@ -318,7 +321,7 @@ func (c *change) step() {
 			if moved.Rows != rows || moved.Repeated {
 				c.Errorf("dropped %+v; want %d rows", moved, rows)
 			}
-			if again, err := repo.HostsDrop(c.Context(), r); err != nil || again != (wire.HostsMoved{Repeated: true}) {
+			if again, err := repo.HostsDrop(c.Context(), r); err != nil || again != (cluster.HostsMoved{Repeated: true}) {
 				c.Errorf("again: %+v, %v", again, err)
 			}
 			if packed, err := repo.HostsPack(c.Context(), r); err != nil || !packed.Done || len(packed.Packs) > 0 {
@@ -337,14 +340,14 @@ func (c *change) step() {
 }
 
 // send copies a pack to its receiver, which unpacks it.
-func (c *change) send(from, to movesWorld, p wire.HostsPackFile) {
+func (c *change) send(from, to movesWorld, p cluster.HostsPackFile) {
 	c.Helper()
 	data, err := os.ReadFile(filepath.Join(from.Moves, p.File))
 	c.Must(err)
 	if int64(len(data)) != p.Bytes {
 		c.Errorf("pack %+v has %d bytes", p, len(data))
 	}
-	r := wire.HostsUnpackRequest{Epoch: c.move.Epoch, Group: c.move.Moved, From: from.name, File: p.File}
+	r := cluster.HostsUnpackRequest{Epoch: c.move.Epoch, Group: c.move.Moved, From: from.name, File: p.File}
 	path := filepath.Join(to.Moves, p.File)
 	to.with(func(repo *Repository) {
 		to.must(os.WriteFile(path, data[:len(data)-1], 0o600))
@@ -358,10 +361,10 @@ func (c *change) send(from, to movesWorld, p wire.HostsPackFile) {
 			c.Errorf("a changed pack: %v", err)
 		}
 		to.must(os.WriteFile(path, data, 0o600))
-		if moved, err := repo.HostsUnpack(c.Context(), r); err != nil || moved != (wire.HostsMoved{Rows: p.Rows}) {
+		if moved, err := repo.HostsUnpack(c.Context(), r); err != nil || moved != (cluster.HostsMoved{Rows: p.Rows}) {
 			c.Fatalf("unpacked %+v, %v; want %d rows", moved, err, p.Rows)
 		}
-		if moved, err := repo.HostsUnpack(c.Context(), r); err != nil || moved != (wire.HostsMoved{Repeated: true}) {
+		if moved, err := repo.HostsUnpack(c.Context(), r); err != nil || moved != (cluster.HostsMoved{Repeated: true}) {
 			c.Errorf("again: %+v, %v", moved, err)
 		}
 	})

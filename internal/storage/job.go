@@ -7,6 +7,8 @@ import (
 
 	"hce/dc/internal/task"
 	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/cluster"
+	"hce/dc/internal/wire/lenient"
 )
 
 // Job answers operations: the pair [operation, object] with the pair
@@ -14,7 +16,7 @@ import (
 type Job struct{ Repository *Repository }
 
 // handler answers the object of one operation. It notes unknown keys in n.
-type handler func(repo *Repository, ctx context.Context, raw json.RawMessage, n *wire.Notes) (any, error)
+type handler func(repo *Repository, ctx context.Context, raw json.RawMessage, n *lenient.Notes) (any, error)
 
 var handlers = map[wire.Op]handler{
 	wire.SiteNew:     newHandler(wire.ReadSiteNew, (*Repository).siteNew),
@@ -24,7 +26,7 @@ var handlers = map[wire.Op]handler{
 	wire.SiteDelete:  emptyingTrash(onList("SiteDelete", wire.ReadSiteDelete, (*Repository).SiteDelete)),
 	wire.SiteCleanup: emptyingTrash(onList("SiteCleanup", wire.ReadSiteCleanup, (*Repository).SiteCleanup)),
 	wire.SiteRecrawl: newHandler(wire.ReadSiteRecrawl, (*Repository).siteRecrawl),
-	wire.SiteTotals: func(repo *Repository, ctx context.Context, _ json.RawMessage, _ *wire.Notes) (any, error) {
+	wire.SiteTotals: func(repo *Repository, ctx context.Context, _ json.RawMessage, _ *lenient.Notes) (any, error) {
 		return repo.SiteTotals(ctx)
 	},
 
@@ -44,18 +46,18 @@ var handlers = map[wire.Op]handler{
 	wire.FieldRecalc: onList("FieldRecalculator", wire.ReadRecalc, (*Repository).Recalculate),
 	wire.URLReturn:   newHandler(readPlain[wire.URLReturnRequest]("URLReturn"), (*Repository).urlReturn),
 
-	wire.LinksTake:  newHandler(readPlain[wire.LinksTakeRequest]("LinksTake"), (*Repository).LinksTake),
-	wire.LinksSent:  newHandler(readPlain[wire.LinksSentRequest]("LinksSent"), (*Repository).linksSent),
-	wire.LinksStore: newHandler(readPlain[wire.LinksStoreRequest]("LinksStore"), (*Repository).linksStore),
+	wire.LinksTake:  newHandler(readPlain[cluster.LinksTakeRequest]("LinksTake"), (*Repository).LinksTake),
+	wire.LinksSent:  newHandler(readPlain[cluster.LinksSentRequest]("LinksSent"), (*Repository).linksSent),
+	wire.LinksStore: newHandler(readPlain[cluster.LinksStoreRequest]("LinksStore"), (*Repository).linksStore),
 
-	wire.HostsPack:   newHandler(readPlain[wire.HostsPackRequest]("HostsPack"), (*Repository).HostsPack),
-	wire.HostsUnpack: newHandler(readPlain[wire.HostsUnpackRequest]("HostsUnpack"), (*Repository).HostsUnpack),
-	wire.HostsDrop:   emptyingTrash(newHandler(readPlain[wire.HostsPackRequest]("HostsDrop"), (*Repository).HostsDrop)),
-	wire.HostsState:  newHandler(readPlain[wire.HostsStateRequest]("HostsState"), (*Repository).HostsState),
-	wire.HostsAdopt:  newHandler(readPlain[wire.HostsAdoptRequest]("HostsAdopt"), (*Repository).HostsAdopt),
+	wire.HostsPack:   newHandler(readPlain[cluster.HostsPackRequest]("HostsPack"), (*Repository).HostsPack),
+	wire.HostsUnpack: newHandler(readPlain[cluster.HostsUnpackRequest]("HostsUnpack"), (*Repository).HostsUnpack),
+	wire.HostsDrop:   emptyingTrash(newHandler(readPlain[cluster.HostsPackRequest]("HostsDrop"), (*Repository).HostsDrop)),
+	wire.HostsState:  newHandler(readPlain[cluster.HostsStateRequest]("HostsState"), (*Repository).HostsState),
+	wire.HostsAdopt:  newHandler(readPlain[cluster.HostsAdoptRequest]("HostsAdopt"), (*Repository).HostsAdopt),
 
-	wire.QuotaRead: newHandler(readPlain[wire.QuotaReadRequest]("QuotaRead"), (*Repository).QuotaRead),
-	wire.QuotaSet:  newHandler(readPlain[wire.QuotaSetRequest]("QuotaSet"), (*Repository).QuotaSet),
+	wire.QuotaRead: newHandler(readPlain[cluster.QuotaReadRequest]("QuotaRead"), (*Repository).QuotaRead),
+	wire.QuotaSet:  newHandler(readPlain[cluster.QuotaSetRequest]("QuotaSet"), (*Repository).QuotaSet),
 
 	wire.ProxyNew:        onNamedList("ProxyNew", wire.ReadProxies, (*Repository).ProxyNew),
 	wire.ProxyUpdate:     onNamedList("ProxyUpdate", wire.ReadProxies, (*Repository).ProxyUpdate),
@@ -80,7 +82,7 @@ func (j Job) Run(ctx context.Context, request json.RawMessage) (any, error) {
 	if !ok {
 		return call.Reply(wire.Refuse(fmt.Errorf("%s is not served yet", call.Op))), nil
 	}
-	notes := &wire.Notes{}
+	notes := &lenient.Notes{}
 	answer, err := do(j.Repository, ctx, call.Object, notes)
 	if len(notes.Unknown) > 0 {
 		j.Repository.Log.Warn("unknown keys ignored", "op", call.Op.String(), "keys", notes.Unknown)
@@ -111,8 +113,8 @@ func ErrorAnswer(_ json.RawMessage, err error) any {
 type plainAnswer struct{ object any }
 
 // newHandler is a handler that reads an object and passes it to do.
-func newHandler[R, A any](read func(json.RawMessage, *wire.Notes) (R, error), do func(*Repository, context.Context, R) (A, error)) handler {
-	return func(repo *Repository, ctx context.Context, raw json.RawMessage, n *wire.Notes) (any, error) {
+func newHandler[R, A any](read func(json.RawMessage, *lenient.Notes) (R, error), do func(*Repository, context.Context, R) (A, error)) handler {
+	return func(repo *Repository, ctx context.Context, raw json.RawMessage, n *lenient.Notes) (any, error) {
 		r, err := read(raw, n)
 		if err != nil {
 			return nil, err
@@ -125,8 +127,8 @@ func newHandler[R, A any](read func(json.RawMessage, *wire.Notes) (R, error), do
 type checker interface{ Check(object string) error }
 
 // onList is on for a list: it also checks each element.
-func onList[E checker, A any](object string, read func(json.RawMessage, *wire.Notes) ([]E, error), do func(*Repository, context.Context, []E) (A, error)) handler {
-	return newHandler(func(raw json.RawMessage, n *wire.Notes) ([]E, error) {
+func onList[E checker, A any](object string, read func(json.RawMessage, *lenient.Notes) ([]E, error), do func(*Repository, context.Context, []E) (A, error)) handler {
+	return newHandler(func(raw json.RawMessage, n *lenient.Notes) ([]E, error) {
 		list, err := read(raw, n)
 		for i := 0; i < len(list) && err == nil; i++ {
 			err = list[i].Check(fmt.Sprintf("%s[%d]", object, i))
@@ -136,13 +138,13 @@ func onList[E checker, A any](object string, read func(json.RawMessage, *wire.No
 }
 
 // onNamedList is onList for a reader that several operations share.
-func onNamedList[E checker, A any](object string, read func(string, json.RawMessage, *wire.Notes) ([]E, error), do func(*Repository, context.Context, []E) (A, error)) handler {
-	return onList(object, func(raw json.RawMessage, n *wire.Notes) ([]E, error) { return read(object, raw, n) }, do)
+func onNamedList[E checker, A any](object string, read func(string, json.RawMessage, *lenient.Notes) ([]E, error), do func(*Repository, context.Context, []E) (A, error)) handler {
+	return onList(object, func(raw json.RawMessage, n *lenient.Notes) ([]E, error) { return read(object, raw, n) }, do)
 }
 
 // emptyingTrash empties the trash after do, also after an error of a later step of do.
 func emptyingTrash(do handler) handler {
-	return func(repo *Repository, ctx context.Context, raw json.RawMessage, n *wire.Notes) (any, error) {
+	return func(repo *Repository, ctx context.Context, raw json.RawMessage, n *lenient.Notes) (any, error) {
 		answer, err := do(repo, ctx, raw, n)
 		if e := repo.EmptyTrash(ctx); err == nil {
 			err = e

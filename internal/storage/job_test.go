@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/errormask"
 )
 
 var update = flag.Bool("update", false, "rewrite the answers in testdata")
@@ -90,7 +91,7 @@ func TestURLReturn(t *testing.T) {
 			t.Fatalf("return %d: %s", i, answer)
 		}
 	}
-	if row := n.row(); row.State != wire.URLError || row.ErrorMask&wire.ErrMaxExecutionTime == 0 {
+	if row := n.row(); row.State != wire.URLError || row.ErrorMask&errormask.MaxExecutionTime == 0 {
 		t.Errorf("row %+v", row)
 	}
 	for _, wrong := range []string{`"sites":["../x"]`, `"age":-1`, `"maxURLs":-1`, `"maxAttempts":-1`} {

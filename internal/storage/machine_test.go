@@ -12,6 +12,7 @@ import (
 
 	"hce/dc/internal/task"
 	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/lenient"
 )
 
 // A fault of the machine is told from a value that cannot be stored.
@@ -27,7 +28,7 @@ func TestMachine(t *testing.T) {
 		{&fs.PathError{Op: "open", Path: "/raw", Err: fs.ErrPermission}, true},
 		{syscall.ENAMETOOLONG, false},
 		{errors.New("content is too large"), false},
-		{&wire.FieldError{Object: "URL", Field: "url"}, false},
+		{&lenient.FieldError{Object: "URL", Field: "url"}, false},
 	} {
 		if got := Machine(fmt.Errorf("save: %w", test.err)); got != test.want {
 			t.Errorf("%v: %v", test.err, got)

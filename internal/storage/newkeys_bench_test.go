@@ -11,6 +11,7 @@ import (
 	"hce/dc/internal/storage/sqldb"
 	"hce/dc/internal/storage/sqlstore"
 	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/schema"
 )
 
 func processorTime(w keysWorld) time.Duration {
@@ -28,10 +29,10 @@ func BenchmarkNewKeys(b *testing.B) {
 			folder := b.TempDir()
 			w := keysWorld{b, Config{DB: sqldb.Config{Path: filepath.Join(folder, "dc.db")}, RawDir: filepath.Join(folder, "raw"), KeyDir: filepath.Join(folder, "keys"), MaxFile: 1 << 20}}
 			repo, closeAll := w.open()
-			_, err := repo.SiteNew(b.Context(), wire.SiteNewRequest{ID: w.site(), Site: wire.Patch{"Id": w.site()}})
+			_, err := repo.SiteNew(b.Context(), wire.SiteNewRequest{ID: w.site(), Site: schema.Patch{"Id": w.site()}})
 			w.must(err)
 			for from := 0; from < rows; from += page {
-				var list []wire.Patch
+				var list []schema.Patch
 				var entries []wire.Entry
 				files := map[string][]wire.File{}
 				for i := from; i < from+page; i++ {

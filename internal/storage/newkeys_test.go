@@ -18,6 +18,8 @@ import (
 	"hce/dc/internal/storage/sqldb/dbtest"
 	"hce/dc/internal/storage/sqlstore"
 	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/schema"
+	"hce/dc/internal/wire/urlkey"
 	sqltext "hce/dc/sql"
 )
 
@@ -138,10 +140,10 @@ func (w keysWorld) bring() {
 	w.Helper()
 	repo, closeAll := w.open()
 	site := w.site()
-	_, err := repo.SiteNew(w.Context(), wire.SiteNewRequest{ID: site, Site: wire.Patch{"Id": site}, SiteLists: wire.SiteLists{
-		Properties: []wire.Patch{{"Name": "P", "Value": "v", "URLMd5": wire.Md5(keysHost + "/%7Ewins")}}}})
+	_, err := repo.SiteNew(w.Context(), wire.SiteNewRequest{ID: site, Site: schema.Patch{"Id": site}, SiteLists: wire.SiteLists{
+		Properties: []schema.Patch{{"Name": "P", "Value": "v", "URLMd5": wire.Md5(keysHost + "/%7Ewins")}}}})
 	w.must(err)
-	var rows, roots, attributes, freqs, log []wire.Patch
+	var rows, roots, attributes, freqs, log []schema.Patch
 	for _, r := range oldRows {
 		text := keysHost + r.url
 		row := r.patch(site, text)
@@ -150,20 +152,20 @@ func (w keysWorld) bring() {
 			roots = append(roots, maps.Clone(row))
 		}
 		for name, value := range r.attributes {
-			attributes = append(attributes, wire.Patch{"URLMd5": wire.Md5(text), "Name": name, "Value": value})
+			attributes = append(attributes, schema.Patch{"URLMd5": wire.Md5(text), "Name": name, "Value": value})
 		}
-		freqs = append(freqs, wire.Patch{"URLMd5": wire.Md5(text), "FIns": int64(1), "FNew": int64(2), "FCrawled": r.freq, "FDel": int64(0), "FUpd": int64(0),
+		freqs = append(freqs, schema.Patch{"URLMd5": wire.Md5(text), "FIns": int64(1), "FNew": int64(2), "FCrawled": r.freq, "FDel": int64(0), "FUpd": int64(0),
 			"FProcessed": int64(0), "FAged": int64(0), "FDeleted": int64(0), "FPurged": int64(0)})
-		log = append(log, wire.Patch{"URLMd5": wire.Md5(text), "OpCode": int64(20), "Object": r.url})
+		log = append(log, schema.Patch{"URLMd5": wire.Md5(text), "OpCode": int64(20), "Object": r.url})
 	}
 	for i := range roots {
 		roots[i]["User_Id"] = int64(1)
 	}
-	deleted := []wire.Patch{
+	deleted := []schema.Patch{
 		oldRow{url: keysDeleted, parent: "/", crawled: true}.patch(site, keysHost+keysDeleted),
 		oldRow{url: keysDeletedAgain, parent: "/", crawled: true}.patch(site, keysHost+keysDeletedAgain),
 	}
-	for part, list := range map[string][]wire.Patch{sqlstore.PartURLs: rows, sqlstore.PartRoots: roots, sqlstore.PartAttributes: attributes,
+	for part, list := range map[string][]schema.Patch{sqlstore.PartURLs: rows, sqlstore.PartRoots: roots, sqlstore.PartAttributes: attributes,
 		sqlstore.PartFreqs: freqs, sqlstore.PartLog: log, sqlstore.PartDeleted: deleted} {
 		n, err := repo.ImportRows(w.Context(), site, part, list, wire.Bookmark{})
 		w.must(err)
@@ -190,20 +192,20 @@ func (w keysWorld) bring() {
 
 func (w keysWorld) site() string { return "s1" }
 
-func (r oldRow) patch(site, text string) wire.Patch {
-	p := wire.Patch{}
+func (r oldRow) patch(site, text string) schema.Patch {
+	p := schema.Patch{}
 	for _, c := range wire.URLColumns {
 		switch c.Kind {
-		case wire.KindInt:
+		case schema.KindInt:
 			p[c.Name] = int64(0)
-		case wire.KindFloat:
+		case schema.KindFloat:
 			p[c.Name] = float64(0)
-		case wire.KindText:
+		case schema.KindText:
 			p[c.Name] = ""
 		}
 	}
-	maps.Copy(p, wire.Patch{"Site_Id": site, "URL": text, "URLMd5": wire.Md5(text), "Status": int64(wire.StatusNew), "Freq": r.freq, "Depth": r.depth,
-		"UDate": string(wire.DateOf(keysAt(r.hour))), "ContentType": "text/html"})
+	maps.Copy(p, schema.Patch{"Site_Id": site, "URL": text, "URLMd5": wire.Md5(text), "Status": int64(wire.StatusNew), "Freq": r.freq, "Depth": r.depth,
+		"UDate": string(schema.DateOf(keysAt(r.hour))), "ContentType": "text/html"})
 	if r.parent != "" {
 		p["ParentMd5"] = wire.Md5(keysHost + r.parent)
 	}
@@ -276,14 +278,14 @@ func (w keysWorld) check() {
 		was[r.url] = r
 	}
 	for text, want := range newRows {
-		row, found := rows[wire.KeyOfURL(keysHost+text)]
+		row, found := rows[urlkey.Of(keysHost+text)]
 		if !found || row.URL != keysHost+text {
 			w.Errorf("%s: row %q", text, row.URL)
 			continue
 		}
 		parent := ""
 		if want.parent != "" {
-			parent = wire.KeyOfURL(keysHost + want.parent)
+			parent = urlkey.Of(keysHost + want.parent)
 		}
 		if row.Freq != want.freq || row.Depth != want.depth || row.ParentMd5 != parent {
 			w.Errorf("%s: Freq %d, Depth %d, parent %q; want %d, %d, that of %q", text, row.Freq, row.Depth, rows[row.ParentMd5].URL, want.freq, want.depth, want.parent)
@@ -298,13 +300,13 @@ func (w keysWorld) check() {
 		w.checkAttributes(repo, row.URLMd5, text, want.attributes)
 	}
 	for _, r := range oldRows {
-		if old := wire.Md5(keysHost + r.url); old != wire.KeyOfURL(keysHost+r.url) {
+		if old := wire.Md5(keysHost + r.url); old != urlkey.Of(keysHost+r.url) {
 			w.checkContents(repo, old, oldRow{url: "(old key of) " + r.url})
 		}
 	}
-	w.checkContents(repo, wire.KeyOfURL(keysHost+keysDeleted), oldRow{url: keysDeleted, crawled: true, processed: true})
+	w.checkContents(repo, urlkey.Of(keysHost+keysDeleted), oldRow{url: keysDeleted, crawled: true, processed: true})
 	chain, err := repo.RawContent(ctx, site, wire.Md5("chain"), wire.ContentChain)
-	if want := wire.KeyOfURL(keysHost+"/~wins") + "\n" + wire.KeyOfURL(keysHost+"/é") + "\n"; err != nil || string(chain) != want {
+	if want := urlkey.Of(keysHost+"/~wins") + "\n" + urlkey.Of(keysHost+"/é") + "\n"; err != nil || string(chain) != want {
 		w.Errorf("list of a chain %q, %v", chain, err)
 	}
 	w.checkSite(repo)
@@ -378,22 +380,22 @@ func (w keysWorld) checkSite(repo *Repository) {
 	var roots []string
 	for _, u := range kept.URLs {
 		roots = append(roots, strings.TrimPrefix(u.URL.URL, keysHost))
-		if u.URLMd5 != wire.KeyOfURL(u.URL.URL) {
+		if u.URLMd5 != urlkey.Of(u.URL.URL) {
 			w.Errorf("root URL %s has another key", u.URL.URL)
 		}
 	}
 	if slices.Sort(roots); !slices.Equal(roots, []string{"/", "/%7Eroot/"}) {
 		w.Errorf("root URLs %q", roots)
 	}
-	if p := kept.Properties; len(p) != 1 || p[0].URLMd5 != wire.KeyOfURL(keysHost+"/%7Ewins") {
+	if p := kept.Properties; len(p) != 1 || p[0].URLMd5 != urlkey.Of(keysHost+"/%7Ewins") {
 		w.Errorf("properties %+v", p)
 	}
-	stats, err := repo.URLStats(ctx, []wire.URLRecordsRequest{{SiteID: w.site(), URLMd5: wire.KeyOfURL(keysHost + "/~wins")}})
+	stats, err := repo.URLStats(ctx, []wire.URLRecordsRequest{{SiteID: w.site(), URLMd5: urlkey.Of(keysHost + "/~wins")}})
 	w.must(err)
 	if text := w.text(stats); !strings.Contains(text, `"FCrawled":5`) || !strings.Contains(text, `"FIns":2`) {
 		w.Errorf("event counters %s", text)
 	}
-	log, err := repo.URLHistory(ctx, []wire.URLRecordsRequest{{SiteID: w.site(), URLMd5: wire.KeyOfURL(keysHost + "/~wins")}})
+	log, err := repo.URLHistory(ctx, []wire.URLRecordsRequest{{SiteID: w.site(), URLMd5: urlkey.Of(keysHost + "/~wins")}})
 	w.must(err)
 	if text := w.text(log); strings.Count(text, "wins") != 2 {
 		w.Errorf("journal %s", text)
@@ -452,8 +454,8 @@ func TestImportedKeys(t *testing.T) {
 	repo, closeAll, err := OpenExclusive(t.Context(), w.Config, slog.New(slog.DiscardHandler))
 	w.must(err)
 	defer closeAll()
-	old, key := wire.Md5(keysHost+"/%7Ewins"), wire.KeyOfURL(keysHost+"/~wins")
-	_, err = repo.ImportRows(t.Context(), w.site(), sqlstore.PartAttributes, []wire.Patch{{"URLMd5": old, "Name": "late", "Value": "x"}}, wire.Bookmark{})
+	old, key := wire.Md5(keysHost+"/%7Ewins"), urlkey.Of(keysHost+"/~wins")
+	_, err = repo.ImportRows(t.Context(), w.site(), sqlstore.PartAttributes, []schema.Patch{{"URLMd5": old, "Name": "late", "Value": "x"}}, wire.Bookmark{})
 	w.must(err)
 	list, err := repo.Attributes(t.Context(), w.site(), key, []string{"late"})
 	if err != nil || len(list) != 1 {
@@ -483,7 +485,7 @@ func TestURLsBySpelling(t *testing.T) {
 		}
 		first := keysHost + []string{"/%c3%a9", "/%7Eé"}[i/3]
 		got := n.good(fmt.Sprintf(`["URL_STATUS",[{"siteId":"s","url":%q,"urlType":0}]]`, text))
-		if !strings.Contains(got, fmt.Sprintf(`"url":%q`, first)) || !strings.Contains(got, wire.KeyOfURL(text)) {
+		if !strings.Contains(got, fmt.Sprintf(`"url":%q`, first)) || !strings.Contains(got, urlkey.Of(text)) {
 			t.Errorf("URL_STATUS %s: %s", path, got)
 		}
 		got = n.good(fmt.Sprintf(`["URL_CONTENT",[{"siteId":"s","url":%q,"urlMd5":%q}]]`, text, wire.Md5(text)))

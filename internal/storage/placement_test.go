@@ -14,7 +14,9 @@ import (
 	"hce/dc/internal/storage/sqlstore"
 	"hce/dc/internal/task"
 	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/cluster"
 	"hce/dc/internal/wire/placement"
+	"hce/dc/internal/wire/schema"
 	"hce/dc/internal/wire/zpack"
 )
 
@@ -105,7 +107,7 @@ func TestLinkOperations(t *testing.T) {
 		t.Errorf("LINKS_SENT: %s", answer)
 	}
 	store := func(messages ...string) string {
-		var r wire.LinksStoreRequest
+		var r cluster.LinksStoreRequest
 		for _, text := range messages {
 			r.Messages = append(r.Messages, zpack.Pack([]byte(text)))
 		}
@@ -158,7 +160,7 @@ func TestCostOfAForeignLink(t *testing.T) {
 		for j := range round {
 			u := wire.NewURL(site, fmt.Sprintf("http://%s/page%d-%d-%v", own, i, j, foreign))
 			rows = append(rows, u)
-			r := wire.Fetched{URLMd5: u.URLMd5, Crawled: true, First: true, At: n.now, Set: wire.Patch{"Status": int64(4)}}
+			r := wire.Fetched{URLMd5: u.URLMd5, Crawled: true, First: true, At: n.now, Set: schema.Patch{"Status": int64(4)}}
 			for k := range links {
 				at := fresh
 				if k%10 > 0 && fresh > 5 {
@@ -168,7 +170,7 @@ func TestCostOfAForeignLink(t *testing.T) {
 				}
 				if foreign {
 					l := wire.NewURL(site, fmt.Sprintf("http://%s/folder/%d.html", other, at))
-					l.ParentMd5, l.Depth, l.UDate, l.CDate = u.URLMd5, 1, wire.DateOf(n.now), wire.DateOf(n.now)
+					l.ParentMd5, l.Depth, l.UDate, l.CDate = u.URLMd5, 1, schema.DateOf(n.now), schema.DateOf(n.now)
 					r.Links = append(r.Links, wire.Link{URL: l})
 				}
 			}

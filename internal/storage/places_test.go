@@ -9,6 +9,7 @@ import (
 
 	"hce/dc/internal/config"
 	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/schema"
 )
 
 // inPlaces runs a test for each place of contents, on a node with a page.
@@ -51,7 +52,7 @@ func TestStoredContentsAreReadable(t *testing.T) {
 			_, err := n.MarkProcessing(t.Context(), site, 9, []string{md5})
 			n.must(err)
 			n.must(n.SaveProcess(t.Context(), site, 9, []wire.Extracted{{
-				URLMd5: md5, Set: wire.Patch{"Status": int64(wire.StatusProcessed)}, Processed: true,
+				URLMd5: md5, Set: schema.Patch{"Status": int64(wire.StatusProcessed)}, Processed: true,
 				Content: []byte(`{"internal":[],"custom":["` + text + `"]}`),
 			}}))
 		}
@@ -106,7 +107,7 @@ func TestContentsOfDeletedRows(t *testing.T) {
 		if n.stored(md5) {
 			t.Error("EmptyTrash kept the content")
 		}
-		err = n.SaveProcess(t.Context(), site, 9, []wire.Extracted{{URLMd5: md5, Set: wire.Patch{}, Processed: true, Content: []byte("late")}})
+		err = n.SaveProcess(t.Context(), site, 9, []wire.Extracted{{URLMd5: md5, Set: schema.Patch{}, Processed: true, Content: []byte("late")}})
 		if wire.CodeOf(err) != wire.CodeNotFound || n.stored(md5) {
 			t.Errorf("error %v, stored %t", err, n.stored(md5))
 		}

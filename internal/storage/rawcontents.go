@@ -16,6 +16,7 @@ import (
 	"hce/dc/internal/storage/rawfiles"
 	"hce/dc/internal/storage/segments"
 	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/lenient"
 )
 
 // Places of raw contents: the values of raw_store, and of to in MoveRaw.
@@ -30,7 +31,7 @@ const compactTime = 20 * time.Second
 // compactAfter compacts the segments of raw contents after do, for a bounded time. It only logs
 // errors, because the next call repeats it.
 func compactAfter(do handler) handler {
-	return func(repo *Repository, ctx context.Context, raw json.RawMessage, n *wire.Notes) (any, error) {
+	return func(repo *Repository, ctx context.Context, raw json.RawMessage, n *lenient.Notes) (any, error) {
 		answer, err := do(repo, ctx, raw, n)
 		if err != nil {
 			return nil, err

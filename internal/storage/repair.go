@@ -13,6 +13,7 @@ import (
 	"hce/dc/internal/storage/segments"
 	"hce/dc/internal/storage/sqldb"
 	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/schema"
 )
 
 // Repaired is the summary of Repair.
@@ -158,8 +159,8 @@ func (r *repairing) repairURL(ctx context.Context, row *wire.URL) error {
 
 // dueAgain makes a row due for the crawl (StatusNew) or the processing (StatusCrawled). The next fetch is not conditional
 // and its body counts as a new one.
-func dueAgain(status int64) wire.Patch {
-	set := wire.Patch{"Status": status, "State": int64(wire.URLEnabled)}
+func dueAgain(status int64) schema.Patch {
+	set := schema.Patch{"Status": status, "State": int64(wire.URLEnabled)}
 	if status == wire.StatusNew {
 		set["ErrorMask"], set["SettingsSum"], set["RawContentMd5"], set["ETag"] = int64(0), int64(0), "", ""
 	}

@@ -17,6 +17,7 @@ import (
 	"hce/dc/internal/storage/sqlstore"
 	"hce/dc/internal/task"
 	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/schema"
 )
 
 // Repository is the stored data of one node. It is safe for concurrent use. Methods of
@@ -198,7 +199,7 @@ func (repo *Repository) saveItems(ctx context.Context, site string, results []wi
 	files := map[string][]wire.File{}
 	for _, r := range results {
 		for _, item := range r.Items {
-			row := wire.PatchOf(&item.Row, wire.URLColumns)
+			row := schema.PatchOf(&item.Row, wire.URLColumns)
 			set := maps.Clone(row)
 			for _, column := range []string{"Site_Id", "URLMd5", "URL", "CDate"} {
 				delete(set, column)

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/schema"
 )
 
 // A second run of a processing batch overwrites the content and counts once.
@@ -18,7 +19,7 @@ func TestSaveProcessTwice(t *testing.T) {
 			t.Errorf("%s run: %d rows taken", text, len(rows))
 		}
 		n.must(n.SaveProcess(t.Context(), site, 9, []wire.Extracted{{
-			URLMd5: md5, Set: wire.Patch{"Status": int64(wire.StatusProcessed)}, Processed: true,
+			URLMd5: md5, Set: schema.Patch{"Status": int64(wire.StatusProcessed)}, Processed: true,
 			Content: []byte(`{"internal":[],"custom":["` + text + `"]}`),
 		}}))
 	}

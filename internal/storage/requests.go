@@ -8,6 +8,8 @@ import (
 
 	"hce/dc/canonical"
 	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/cluster"
+	"hce/dc/internal/wire/lenient"
 	"hce/dc/internal/wire/zpack"
 )
 
@@ -169,8 +171,8 @@ func asBatch(id int64, urls []wire.URL) wire.Batch {
 }
 
 // readPlain reads an operation of our own, which has the exact types of its fields.
-func readPlain[R checker](object string) func(raw json.RawMessage, _ *wire.Notes) (R, error) {
-	return func(raw json.RawMessage, _ *wire.Notes) (r R, err error) {
+func readPlain[R checker](object string) func(raw json.RawMessage, _ *lenient.Notes) (R, error) {
+	return func(raw json.RawMessage, _ *lenient.Notes) (r R, err error) {
 		if err := json.Unmarshal(raw, &r); err != nil {
 			return r, fmt.Errorf("%s: %w", object, err)
 		}
@@ -178,7 +180,7 @@ func readPlain[R checker](object string) func(raw json.RawMessage, _ *wire.Notes
 	}
 }
 
-func (repo *Repository) linksSent(ctx context.Context, r wire.LinksSentRequest) (wire.GeneralResponse, error) {
+func (repo *Repository) linksSent(ctx context.Context, r cluster.LinksSentRequest) (wire.GeneralResponse, error) {
 	n, err := repo.LinksSent(ctx, r)
 	return wire.GeneralResponse{Statuses: []any{n}}, err
 }
@@ -186,8 +188,8 @@ func (repo *Repository) linksSent(ctx context.Context, r wire.LinksSentRequest) 
 // maxLinksText bounds the messages of one LINKS_STORE when they are unpacked (bytes).
 const maxLinksText = 2 * zpack.MaxMessage
 
-func (repo *Repository) linksStore(ctx context.Context, r wire.LinksStoreRequest) (wire.LinksStored, error) {
-	var all wire.LinksMessage
+func (repo *Repository) linksStore(ctx context.Context, r cluster.LinksStoreRequest) (cluster.LinksStored, error) {
+	var all cluster.LinksMessage
 	size := 0
 	for i, message := range r.Messages {
 		object := fmt.Sprintf("LinksStore.messages[%d]", i)
@@ -195,15 +197,15 @@ func (repo *Repository) linksStore(ctx context.Context, r wire.LinksStoreRequest
 		if size += len(text); err == nil && size > maxLinksText {
 			err = fmt.Errorf("the messages have more than %d bytes", maxLinksText)
 		}
-		var one wire.LinksMessage
+		var one cluster.LinksMessage
 		if err == nil {
 			err = json.Unmarshal(text, &one)
 		}
 		if err != nil {
-			return wire.LinksStored{}, &wire.FieldError{Object: object, Field: "bundles", Reason: "cannot be read: " + err.Error()}
+			return cluster.LinksStored{}, &lenient.FieldError{Object: object, Field: "bundles", Reason: "cannot be read: " + err.Error()}
 		}
 		if err := one.Check(object); err != nil {
-			return wire.LinksStored{}, err
+			return cluster.LinksStored{}, err
 		}
 		all.Bundles = append(all.Bundles, one.Bundles...)
 	}

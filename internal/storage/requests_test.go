@@ -11,6 +11,7 @@ import (
 
 	"hce/dc/internal/storage/rawfiles"
 	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/lenient"
 )
 
 // SITE_UPDATE removes the contents of root URLs that it replaces, and keeps contents that
@@ -121,7 +122,7 @@ func TestSiteCleanupKeepsTheSite(t *testing.T) {
 // error would be repeated by the journal of a cluster, and answered as a duplicate.
 func TestNewSiteWithoutRoomForContents(t *testing.T) {
 	n := newNode(t)
-	r, err := wire.ReadSiteNew(json.RawMessage(`{"urls":["http://new.example/"],"description":"new"}`), &wire.Notes{})
+	r, err := wire.ReadSiteNew(json.RawMessage(`{"urls":["http://new.example/"],"description":"new"}`), &lenient.Notes{})
 	n.must(err)
 	if err := r.Normalize("Site", canonicalRoot); err != nil {
 		t.Fatal(err)

@@ -91,32 +91,22 @@ func openStores(ctx context.Context, c Config, log *slog.Logger, with users) (s 
 			return s, nil, err
 		}
 	}
-	database, err := sqldb.Open(ctx, c.DB)
-	if sqldb.Denied(err) {
-		err = fmt.Errorf(manual.Locate("%w; check db_user and db_pwd in db-task.ini, DC_TasksManager_db_pwd, and the grants in docs/operations.md"), err)
-	}
+	database, err := openDatabase(ctx, c)
 	if err != nil {
 		return s, nil, err
 	}
 	closers = append(closers, database.Close)
 	s.db = database
-	raw, err := rawfiles.Open(c.RawDir, rawfiles.Options{Subdir: os.Getenv("CONTENT_STORE_PATH"), MaxFile: c.MaxFile, NoSync: c.NoSync})
+	raw, err := openRawFiles(c, log)
 	if err != nil {
 		return s, nil, err
 	}
 	closers = append(closers, raw.Close)
-	if n, err := raw.Sweep(); err != nil {
-		log.Warn("cannot remove files of killed processes", "error", err)
-	} else if n > 0 {
-		log.Info("removed unfinished files of killed processes", "files", n)
-	}
 	contents := segments.Open(raw, database, segments.Options{
 		Dir: c.RawDir, Files: c.RawFiles, Size: c.Segment, MaxFile: c.MaxFile, NoSync: c.NoSync, Log: log, Now: c.Now,
 	})
 	closers = append(closers, contents.Close)
-	s.files, err = keyvalue.Open(c.KeyDir, keyvalue.Options{Now: c.Now, Damaged: sqldb.Corrupt, Open: func(path string) (*sql.DB, error) {
-		return sqldb.OpenFile(path, sqldb.FileOptions{Synchronous: c.DB.Synchronous, Busy: c.DB.Busy})
-	}})
+	s.files, err = openKeyValueFiles(c)
 	if err != nil {
 		return s, nil, err
 	}
@@ -148,14 +138,47 @@ func openStores(ctx context.Context, c Config, log *slog.Logger, with users) (s 
 	if with.old {
 		return s, closeAll, nil
 	}
+	return s, closeAll, s.replaceOldKeys(ctx, rows, log, with.alone)
+}
+
+func openDatabase(ctx context.Context, c Config) (*sqldb.DB, error) {
+	database, err := sqldb.Open(ctx, c.DB)
+	if sqldb.Denied(err) {
+		err = fmt.Errorf(manual.Locate("%w; check db_user and db_pwd in db-task.ini, DC_TasksManager_db_pwd, and the grants in docs/operations.md"), err)
+	}
+	return database, err
+}
+
+// openRawFiles opens the raw files and removes the unfinished ones of killed processes.
+func openRawFiles(c Config, log *slog.Logger) (*rawfiles.Cache, error) {
+	raw, err := rawfiles.Open(c.RawDir, rawfiles.Options{Subdir: os.Getenv("CONTENT_STORE_PATH"), MaxFile: c.MaxFile, NoSync: c.NoSync})
+	if err != nil {
+		return nil, err
+	}
+	if n, err := raw.Sweep(); err != nil {
+		log.Warn("cannot remove files of killed processes", "error", err)
+	} else if n > 0 {
+		log.Info("removed unfinished files of killed processes", "files", n)
+	}
+	return raw, nil
+}
+
+func openKeyValueFiles(c Config) (*keyvalue.Store, error) {
+	return keyvalue.Open(c.KeyDir, keyvalue.Options{Now: c.Now, Damaged: sqldb.Corrupt, Open: func(path string) (*sql.DB, error) {
+		return sqldb.OpenFile(path, sqldb.FileOptions{Synchronous: c.DB.Synchronous, Busy: c.DB.Busy})
+	}})
+}
+
+// replaceOldKeys renews keys of an older version, if there are some. A process that is not alone gets errOldKeys.
+func (s stores) replaceOldKeys(ctx context.Context, rows *sqlstore.Store, log *slog.Logger, alone bool) error {
 	old, err := rows.OldKeys(ctx)
-	if err == nil && old && !with.alone {
-		err = errOldKeys
+	switch {
+	case err != nil || !old:
+		return err
+	case !alone:
+		return errOldKeys
 	}
-	if err == nil && old {
-		err = s.renewKeys(ctx, rows, log)
-	}
-	return s, closeAll, err
+	return s.renewKeys(ctx, rows, log)
 }
 
 const contentsLock = ".move.lock" // in the folder of the key-value files

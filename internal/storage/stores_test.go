@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"hce/dc/internal/storage/sqldb"
-	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/lenient"
 )
 
 func TestCritical(t *testing.T) {
@@ -19,7 +19,7 @@ func TestCritical(t *testing.T) {
 			t.Errorf("%v is not critical", err)
 		}
 	}
-	for _, err := range []error{nil, fs.ErrNotExist, errors.New("refused"), &wire.FieldError{Object: "x"}} {
+	for _, err := range []error{nil, fs.ErrNotExist, errors.New("refused"), &lenient.FieldError{Object: "x"}} {
 		if Critical(err) {
 			t.Errorf("%v is critical", err)
 		}

@@ -10,6 +10,7 @@ import (
 
 	"hce/dc/internal/storage/rawfiles"
 	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/schema"
 )
 
 // holds counts the contents of the page.
@@ -76,7 +77,7 @@ func TestPurgeKeepsNewSite(t *testing.T) {
 	n.good(fmt.Sprintf(`["SITE_NEW",{"id":%q,"urls":[%q]}]`, site, page))
 	_, err := n.MarkCrawling(t.Context(), site, 5, []wire.URL{wire.NewURL(site, page)})
 	n.must(err)
-	n.saved(n.SaveCrawl(t.Context(), site, 5, []wire.Fetched{{URLMd5: md5, At: n.now.Add(1e9), Crawled: true, Set: wire.Patch{"Status": int64(4)}, Files: []wire.File{{Type: 0, Data: []byte("new")}}}}))
+	n.saved(n.SaveCrawl(t.Context(), site, 5, []wire.Fetched{{URLMd5: md5, At: n.now.Add(1e9), Crawled: true, Set: schema.Patch{"Status": int64(4)}, Files: []wire.File{{Type: 0, Data: []byte("new")}}}}))
 	n.good(fmt.Sprintf(`["URL_PURGE",[{"siteId":%q}]]`, site))
 	if got := texts(t, n.content(2).RawContents); got != "0:new" {
 		t.Errorf("newest: %s", got)
@@ -130,7 +131,7 @@ func TestTrashOfAKilledProcess(t *testing.T) {
 		},
 		"next of a batch": func(n *node) error {
 			n.good(`["URL_NEW",[{"siteId":"` + site + `","url":"http://example.test/next"}]]`)
-			rows, err := n.Take(n.t.Context(), []wire.URLFetchRequest{{Sites: []string{site}, MaxURLs: 5, URLUpdate: wire.Patch{"Status": int64(2), "Batch_Id": int64(5)}}}, 5)
+			rows, err := n.Take(n.t.Context(), []wire.URLFetchRequest{{Sites: []string{site}, MaxURLs: 5, URLUpdate: schema.Patch{"Status": int64(2), "Batch_Id": int64(5)}}}, 5)
 			if len(rows) == 0 {
 				n.t.Error("no rows")
 			}

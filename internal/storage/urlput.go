@@ -12,6 +12,7 @@ import (
 	"hce/dc/internal/storage/segments"
 	"hce/dc/internal/storage/sqlstore"
 	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/lenient"
 )
 
 // urlPut answers URL_PUT (docs/spec/storage.md 4.16): one answer per URL that an element
@@ -83,7 +84,7 @@ func (w *writer) storeElement(ctx context.Context, object string, r wire.URLPutR
 	}
 	switch {
 	case r.PutDict.Data == nil:
-		return []wire.URLPutResponse{answer(&wire.FieldError{Object: object + ".putDict", Field: "data", Reason: "is missing"})}, nil
+		return []wire.URLPutResponse{answer(&lenient.FieldError{Object: object + ".putDict", Field: "data", Reason: "is missing"})}, nil
 	case r.URLMd5 != "":
 		if here, err := w.repo.storesHere(ctx, r); err != nil || !here {
 			return []wire.URLPutResponse{answer(nil)}, err
@@ -91,7 +92,7 @@ func (w *writer) storeElement(ctx context.Context, object string, r wire.URLPutR
 		refusal, err := w.addContent(ctx, r, r.URLMd5)
 		return []wire.URLPutResponse{answer(refusal)}, err
 	case r.Criterion.Empty():
-		return []wire.URLPutResponse{answer(&wire.FieldError{Object: object, Field: "urlMd5", Reason: "is missing, and so is a clause of criterions"})}, nil
+		return []wire.URLPutResponse{answer(&lenient.FieldError{Object: object, Field: "urlMd5", Reason: "is missing, and so is a clause of criterions"})}, nil
 	}
 	var answers []wire.URLPutResponse
 	selection := w.repo.Select(object, r.SiteID, r.Criterion)

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+
+	"hce/dc/internal/wire/lenient"
 )
 
 // GeneralResponse answers operations that only change data (docs/spec/objects.md 3.3).
@@ -167,7 +169,7 @@ type Refusal struct {
 // errors that wrap it.
 func Refuse(err error) Refusal {
 	message := err.Error()
-	var field *FieldError
+	var field *lenient.FieldError
 	if errors.As(err, &field) {
 		message = field.Error()
 	}

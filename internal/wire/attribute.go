@@ -3,16 +3,19 @@ package wire
 import (
 	"cmp"
 	"encoding/json"
+
+	"hce/dc/internal/wire/lenient"
+	"hce/dc/internal/wire/schema"
 )
 
 // Attribute is a named value of a URL, or of a site if URLMd5 is "" (docs/spec/objects.md
 // 2.13, docs/spec/storage.md 1.8). Names are unique for each URL.
 type Attribute struct {
-	SiteID string `json:"siteId"`
-	Name   string `json:"name"`
-	URLMd5 string `json:"urlMd5"`
-	Value  string `json:"value"`
-	CDate  Date   `json:"cDate"`
+	SiteID string      `json:"siteId"`
+	Name   string      `json:"name"`
+	URLMd5 string      `json:"urlMd5"`
+	Value  string      `json:"value"`
+	CDate  schema.Date `json:"cDate"`
 }
 
 // MarshalJSON writes the date with a T between day and time (docs/spec/objects.md 4.3).
@@ -37,14 +40,14 @@ type AttributeRequest struct {
 
 // ReadAttributes reads the list of ATTRIBUTE_SET or ATTRIBUTE_UPDATE. Errors name an
 // element name[i]. The attribute's name is mandatory.
-func ReadAttributes(name string, raw json.RawMessage, n *Notes) ([]AttributeRequest, error) {
-	return readList(name, raw, n, func(o *object) AttributeRequest {
-		r := AttributeRequest{SiteID: o.readText("siteId"), Name: o.textOrNil("name"), URLMd5: o.md5OrNil("urlMd5"), Value: o.textOrNil("value")}
-		o.acceptUnused("cDate")
+func ReadAttributes(name string, raw json.RawMessage, n *lenient.Notes) ([]AttributeRequest, error) {
+	return lenient.ReadList(name, raw, n, func(o *lenient.Object) AttributeRequest {
+		r := AttributeRequest{SiteID: o.ReadText("siteId"), Name: o.TextOrNil("name"), URLMd5: o.MD5OrNil("urlMd5"), Value: o.TextOrNil("value")}
+		o.AcceptUnused("cDate")
 		if r.Name == nil || *r.Name == "" {
-			o.refuseField("name", "is missing")
-		} else if reason := AttributeName.textReason(*r.Name); reason != "" {
-			o.refuseField("name", reason)
+			o.RefuseField("name", "is missing")
+		} else if reason := schema.AttributeName.TextReason(*r.Name); reason != "" {
+			o.RefuseField("name", reason)
 		}
 		return r
 	})
@@ -52,11 +55,11 @@ func ReadAttributes(name string, raw json.RawMessage, n *Notes) ([]AttributeRequ
 
 // ReadAttributeSelections reads the list of ATTRIBUTE_DELETE or ATTRIBUTE_FETCH. Errors
 // name an element name[i].
-func ReadAttributeSelections(name string, raw json.RawMessage, n *Notes) ([]AttributeRequest, error) {
-	return readList(name, raw, n, func(o *object) AttributeRequest {
+func ReadAttributeSelections(name string, raw json.RawMessage, n *lenient.Notes) ([]AttributeRequest, error) {
+	return lenient.ReadList(name, raw, n, func(o *lenient.Object) AttributeRequest {
 		r := AttributeRequest{
-			SiteID: o.readText("siteId"), Name: o.textOrNil("name"), URLMd5: o.md5OrNil("urlMd5"),
-			Criterion: o.readCriterion("criterions", Criterion{}),
+			SiteID: o.ReadText("siteId"), Name: o.TextOrNil("name"), URLMd5: o.MD5OrNil("urlMd5"),
+			Criterion: readCriterion(o, "criterions", Criterion{}),
 		}
 		if r.URLMd5 != nil {
 			*r.URLMd5 = keyToFind(*r.URLMd5)

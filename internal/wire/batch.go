@@ -6,6 +6,12 @@ import (
 	"fmt"
 	"math"
 	"slices"
+
+	"hce/dc/internal/wire/counting"
+	"hce/dc/internal/wire/errormask"
+	"hce/dc/internal/wire/lenient"
+	"hce/dc/internal/wire/schema"
+	"hce/dc/internal/wire/urlkey"
 )
 
 // Batch is the unit of work of crawler-task and processor-task (docs/spec/objects.md 2.11).
@@ -13,7 +19,7 @@ type Batch struct {
 	ID                int64
 	CrawlerType       int64
 	Items             []BatchItem
-	ErrorMask         ErrorMask
+	ErrorMask         errormask.Mask
 	DBMode            int64 // bits DBRead, DBWrite
 	MaxIterations     int64
 	MaxItems          int64 // 0: no limit
@@ -28,7 +34,7 @@ type Batch struct {
 	RefillTime int64
 	Refilled   int64
 
-	Tally Tally // in the answer: what the task counted
+	Tally counting.Tally // in the answer: what the task counted
 
 	// The manager sets these for the tasks of a real-time batch.
 	Folder string // of its raw files; "": those of the node
@@ -41,7 +47,7 @@ type BatchItem struct {
 	SiteID     string
 	URLID      string
 	URL        URL
-	Given      Patch // the columns that urlObj sets
+	Given      schema.Patch // the columns that urlObj sets
 	Properties map[string]string
 	Site       *SiteOverlay // nil: the stored site is not changed
 	Depth      int64
@@ -56,42 +62,42 @@ type BatchItem struct {
 // SiteOverlay is the siteObj of a batch item. Row replaces columns of the stored site;
 // Filters and Properties are added to its lists (docs/spec/crawling.md 1.3).
 type SiteOverlay struct {
-	Row        Patch
-	Filters    []Patch
-	Properties []Patch
+	Row        schema.Patch
+	Filters    []schema.Patch
+	Properties []schema.Patch
 	// Source is the JSON of the object. The tasks of a real-time batch pass it on, because
 	// its site may not be stored.
 	Source json.RawMessage `json:"-"`
 }
 
 // ReadBatch reads a Batch and checks its ids. It drops repeated items.
-func ReadBatch(raw json.RawMessage, n *Notes) (Batch, error) {
-	return readOne("Batch", raw, n, func(o *object) Batch {
+func ReadBatch(raw json.RawMessage, n *lenient.Notes) (Batch, error) {
+	return lenient.ReadOne("Batch", raw, n, func(o *lenient.Object) Batch {
 		b := Batch{
 			ID:                batchID(o),
-			CrawlerType:       o.readInt("crawlerType", CrawlNormal),
-			ErrorMask:         ErrorMask(o.readInt("errorMask", 0)),
-			DBMode:            o.readInt("dbMode", DBRead|DBWrite),
-			MaxIterations:     o.readInt("maxIterations", 1),
-			MaxItems:          o.readInt("maxItems", 0),
-			MaxExecutionTime:  o.readInt("maxExecutionTime", 0),
-			MaxHostWait:       o.readInt("maxHostWait", 0),
-			Retry:             o.readBool("retry", false),
-			RemoveUnprocessed: o.readBool("removeUnprocessedItems", false),
-			Folder:            o.readText("contentFolder"),
-			Spent:             o.readBoundedInt("spentTime", 0, Bounds{Max: math.MaxInt32}),
+			CrawlerType:       o.ReadInt("crawlerType", CrawlNormal),
+			ErrorMask:         errormask.Mask(o.ReadInt("errorMask", 0)),
+			DBMode:            o.ReadInt("dbMode", DBRead|DBWrite),
+			MaxIterations:     o.ReadInt("maxIterations", 1),
+			MaxItems:          o.ReadInt("maxItems", 0),
+			MaxExecutionTime:  o.ReadInt("maxExecutionTime", 0),
+			MaxHostWait:       o.ReadInt("maxHostWait", 0),
+			Retry:             o.ReadBool("retry", false),
+			RemoveUnprocessed: o.ReadBool("removeUnprocessedItems", false),
+			Folder:            o.ReadText("contentFolder"),
+			Spent:             o.ReadBoundedInt("spentTime", 0, schema.Bounds{Max: math.MaxInt32}),
 		}
 		if b.Folder != "" && !FolderName(b.Folder) {
-			o.refuseField("contentFolder", "is not the name of a folder")
+			o.RefuseField("contentFolder", "is not the name of a folder")
 		}
-		o.acceptUnused("errorNames", "refilled", "tally")
-		if o.hasField("refill") {
-			b.Refill = readObject(o.reading, "Batch.refill", o.fields["refill"], func(o *object) []URLFetchRequest { return readRefill(o, &b) })
-			b.RefillTime = o.readBoundedInt("refillTime", 0, Bounds{Max: math.MaxInt32})
+		o.AcceptUnused("errorNames", "refilled", "tally")
+		if o.HasField("refill") {
+			b.Refill = lenient.ReadObject(o.Reading, "Batch.refill", o.Fields["refill"], func(o *lenient.Object) []URLFetchRequest { return readRefill(o, &b) })
+			b.RefillTime = o.ReadBoundedInt("refillTime", 0, schema.Bounds{Max: math.MaxInt32})
 		}
 		seen := map[[2]string]bool{}
-		for i, raw := range o.readList("items") {
-			item := readObject(o.reading, fmt.Sprintf("BatchItem[%d]", i), raw, readBatchItem)
+		for i, raw := range o.ReadList("items") {
+			item := lenient.ReadObject(o.Reading, fmt.Sprintf("BatchItem[%d]", i), raw, readBatchItem)
 			key := [2]string{item.SiteID, item.URLID}
 			if !seen[key] {
 				b.Items = append(b.Items, item)
@@ -103,7 +109,7 @@ func ReadBatch(raw json.RawMessage, n *Notes) (Batch, error) {
 }
 
 // readRefill reads a selection, whose rows the batch must hold.
-func readRefill(o *object, b *Batch) []URLFetchRequest {
+func readRefill(o *lenient.Object, b *Batch) []URLFetchRequest {
 	r := readURLFetch(o)
 	status := int64(StatusSelectedCrawling)
 	switch b.CrawlerType {
@@ -113,12 +119,12 @@ func readRefill(o *object, b *Batch) []URLFetchRequest {
 		status = StatusSelectedIncremental
 	}
 	if r.URLUpdate["Status"] != status || r.URLUpdate["Batch_Id"] != b.ID {
-		o.refuseField("urlUpdate", "does not select for this batch")
+		o.RefuseField("urlUpdate", "does not select for this batch")
 	}
 	if r.SiteLists.Given() {
-		o.refuseField("siteUpdate", "changes lists of a site")
+		o.RefuseField("siteUpdate", "changes lists of a site")
 	}
-	o.keepFirstError(r.Check(o.name))
+	o.KeepFirstError(r.Check(o.Name))
 	return []URLFetchRequest{r}
 }
 
@@ -128,61 +134,61 @@ func FolderName(name string) bool { return namePattern.MatchString(name) }
 
 // batchID reads the id, an unsigned number of 32 bits. Older clients write it as a signed
 // number.
-func batchID(o *object) int64 {
-	b := boundsOf("u32")
-	n := o.readBoundedInt("id", 0, Bounds{Min: math.MinInt32, Max: b.Max})
+func batchID(o *lenient.Object) int64 {
+	b := schema.BoundsOf("u32")
+	n := o.ReadBoundedInt("id", 0, schema.Bounds{Min: math.MinInt32, Max: b.Max})
 	if n < 0 {
 		n += b.Max + 1
 	}
 	return n
 }
 
-func readBatchItem(o *object) BatchItem {
-	item := BatchItem{SiteID: o.siteID(), URLID: o.readMD5("urlId"), Depth: o.readInt("depth", 0), BaseURL: o.readText("baseUrl")}
-	o.acceptUnused("urlPutObj", "urlContentResponse", "siteProperties")
-	if !o.hasField("urlObj") {
-		o.refuseField("urlObj", "is missing")
+func readBatchItem(o *lenient.Object) BatchItem {
+	item := BatchItem{SiteID: readSiteID(o), URLID: o.ReadMD5("urlId"), Depth: o.ReadInt("depth", 0), BaseURL: o.ReadText("baseUrl")}
+	o.AcceptUnused("urlPutObj", "urlContentResponse", "siteProperties")
+	if !o.HasField("urlObj") {
+		o.RefuseField("urlObj", "is missing")
 		return item
 	}
-	u := o.readChild("urlObj")
-	u.loose = true // its values come from another task, not from a client
-	item.Given = u.readColumns(URLColumns)
+	u := o.ReadChild("urlObj")
+	u.Loose = true // its values come from another task, not from a client
+	item.Given = u.ReadColumns(URLColumns)
 	text := item.Given.Text("URL")
 	item.URL = NewURL(item.SiteID, text)
-	item.URL.ContentMask = u.readInt("contentMask", 0)
-	item.URL.URLPut = u.readRaw("urlPut")
+	item.URL.ContentMask = u.ReadInt("contentMask", 0)
+	item.URL.URLPut = u.ReadRaw("urlPut")
 	item.URL.Attributes = attributesOf(u)
-	u.acceptUnused("siteId", "siteSelect", "urlUpdate", "errorNames", "host", "chainId")
-	u.noteUnused()
-	Apply(&item.URL, URLColumns, item.Given, "")
+	u.AcceptUnused("siteId", "siteSelect", "urlUpdate", "errorNames", "host", "chainId")
+	u.NoteUnused()
+	schema.Apply(&item.URL, URLColumns, item.Given, "")
 	if item.URLID = cmp.Or(item.URLID, item.Given.Text("URLMd5")); text != "" {
-		item.URLID = keyFor(item.URLID, text)
+		item.URLID = urlkey.Choose(item.URLID, text)
 	} else if !HasData(item.URL.URLPut) {
-		u.refuseField("url", "is missing, and so is urlPut.putDict.data")
+		u.RefuseField("url", "is missing, and so is urlPut.putDict.data")
 	} else if item.URLID == "" {
 		item.URLID = Md5(string(item.URL.URLPut)) // contents differ, so keys must
 	}
 	item.URL.SiteID, item.URL.URLMd5 = item.SiteID, item.URLID
-	if o.isObject("properties") {
+	if o.IsObject("properties") {
 		item.Properties = map[string]string{}
 		for _, row := range readProperties(o, item.SiteID, true) {
 			item.Properties[row.Text("Name")] = row.Text("Value")
 		}
 	}
-	if o.hasField("siteObj") {
-		s := readObject(o.reading, o.name+".siteObj", o.fields["siteObj"], func(o *object) SiteOverlay { return readOverlay(o, item.SiteID) })
-		s.Source = o.fields["siteObj"]
+	if o.HasField("siteObj") {
+		s := lenient.ReadObject(o.Reading, o.Name+".siteObj", o.Fields["siteObj"], func(o *lenient.Object) SiteOverlay { return readOverlay(o, item.SiteID) })
+		s.Source = o.Fields["siteObj"]
 		item.Site = &s
 	}
-	o.keepFirstError(cmp.Or(CheckSiteID(o.name, "siteId", item.SiteID), CheckMd5(o.name, "urlId", item.URLID)))
+	o.KeepFirstError(cmp.Or(CheckSiteID(o.Name, "siteId", item.SiteID), CheckMd5(o.Name, "urlId", item.URLID)))
 	return item
 }
 
 // attributesOf reads the attributes of urlObj, which go to the answer of a real-time
 // batch. It skips invalid ones.
-func attributesOf(u *object) []Attribute {
+func attributesOf(u *lenient.Object) []Attribute {
 	var list []Attribute
-	if json.Unmarshal(u.readRaw("attributes"), &list) != nil {
+	if json.Unmarshal(u.ReadRaw("attributes"), &list) != nil {
 		return nil
 	}
 	if list = slices.DeleteFunc(list, func(a Attribute) bool { return a.Name == "" }); len(list) == 0 {
@@ -191,12 +197,12 @@ func attributesOf(u *object) []Attribute {
 	return list
 }
 
-func readOverlay(o *object, siteID string) SiteOverlay {
-	s := SiteOverlay{Row: o.readColumns(SiteColumns)}
+func readOverlay(o *lenient.Object, siteID string) SiteOverlay {
+	s := SiteOverlay{Row: o.ReadColumns(SiteColumns)}
 	delete(s.Row, "Id")
-	o.acceptUnused("moveURLs", "urls")
-	o.acceptUnused(siteExtras...)
-	s.Filters = listOf(o, "filters", func(o *object) Patch { return readFilter(o, siteID) })
+	o.AcceptUnused("moveURLs", "urls")
+	o.AcceptUnused(siteExtras...)
+	s.Filters = lenient.ListOf(o, "filters", func(o *lenient.Object) schema.Patch { return readFilter(o, siteID) })
 	s.Properties = readProperties(o, siteID, true)
 	return s
 }
@@ -216,10 +222,10 @@ func (o *SiteOverlay) Apply(site *Site) {
 	if o == nil {
 		return
 	}
-	Apply(site, SiteColumns, o.Row, "")
+	schema.Apply(site, SiteColumns, o.Row, "")
 	site.Filters, site.Properties = slices.Clip(site.Filters), slices.Clip(site.Properties)
-	site.Filters = append(site.Filters, rowsOf[SiteFilter](FilterColumns, o.Filters)...)
-	site.Properties = append(site.Properties, rowsOf[SiteProperty](PropertyColumns, o.Properties)...)
+	site.Filters = append(site.Filters, schema.RowsOf[SiteFilter](FilterColumns, o.Filters)...)
+	site.Properties = append(site.Properties, schema.RowsOf[SiteProperty](PropertyColumns, o.Properties)...)
 }
 
 // Key returns the same text for overlays with the same effect.

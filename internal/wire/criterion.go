@@ -1,6 +1,11 @@
 package wire
 
-import "encoding/json"
+import (
+	"encoding/json"
+
+	"hce/dc/internal/wire/lenient"
+	"hce/dc/internal/wire/schema"
+)
 
 // Criterion selects rows of a table. Its parts are unchecked SQL of a client in the MySQL
 // dialect (docs/spec/objects.md 0, docs/spec/storage.md 5). An empty part is absent.
@@ -34,63 +39,63 @@ func (c Criterion) MarshalJSON() ([]byte, error) {
 
 // readCriterion reads a criterions object. def applies to an absent or null object and to
 // absent keys.
-func (o *object) readCriterion(field string, def Criterion) Criterion {
-	if !o.hasField(field) {
+func readCriterion(o *lenient.Object, field string, def Criterion) Criterion {
+	if !o.HasField(field) {
 		return def
 	}
-	c, in := def, o.readChild(field)
+	c, in := def, o.ReadChild(field)
 	c.Given = true
 	for key, part := range map[string]*string{"WHERE": &c.Where, "ORDER BY": &c.OrderBy, "TABLES": &c.Tables} {
-		if _, ok := in.fields[key]; ok {
-			*part = in.readText(key)
+		if _, ok := in.Fields[key]; ok {
+			*part = in.ReadText(key)
 		}
 	}
-	if raw, ok := in.fields["LIMIT"]; ok {
+	if raw, ok := in.Fields["LIMIT"]; ok {
 		c.Limit = readLimit(in, raw)
 	}
-	if in.hasField("SQL") {
+	if in.HasField("SQL") {
 		c.SQL = readQueries(in)
 	}
-	in.acceptUnused("WHERE", "ORDER BY", "TABLES", "LIMIT")
-	in.noteUnused()
+	in.AcceptUnused("WHERE", "ORDER BY", "TABLES", "LIMIT")
+	in.NoteUnused()
 	return c
 }
 
 // readQueries reads an object of queries by name. It skips null.
-func readQueries(o *object) map[string]string {
+func readQueries(o *lenient.Object) map[string]string {
 	var raw map[string]json.RawMessage
-	ok := json.Unmarshal(o.fields["SQL"], &raw) == nil
+	ok := json.Unmarshal(o.Fields["SQL"], &raw) == nil
 	queries := make(map[string]string, len(raw))
 	for name, query := range raw {
 		if len(query) == 0 || query[0] != '"' {
-			ok = ok && isNull(query)
+			ok = ok && schema.IsNull(query)
 			continue
 		}
-		text, good := readText(query)
+		text, good := schema.ReadText(query)
 		queries[name], ok = text, ok && good
 	}
 	if !ok {
-		o.refuseField("SQL", "is not an object of texts")
+		o.RefuseField("SQL", "is not an object of texts")
 	}
 	return queries
 }
 
 // readLimit accepts a number, a text or [offset, count].
-func readLimit(o *object, raw json.RawMessage) string {
-	if !o.hasField("LIMIT") {
+func readLimit(o *lenient.Object, raw json.RawMessage) string {
+	if !o.HasField("LIMIT") {
 		return ""
 	}
 	if raw[0] != '[' {
-		return o.readText("LIMIT")
+		return o.ReadText("LIMIT")
 	}
 	var pair []json.RawMessage
-	if json.Unmarshal(raw, &pair) == nil && len(pair) == 2 && !isNull(pair[0]) && !isNull(pair[1]) {
-		offset, ok1 := readText(pair[0])
-		count, ok2 := readText(pair[1])
+	if json.Unmarshal(raw, &pair) == nil && len(pair) == 2 && !schema.IsNull(pair[0]) && !schema.IsNull(pair[1]) {
+		offset, ok1 := schema.ReadText(pair[0])
+		count, ok2 := schema.ReadText(pair[1])
 		if ok1 && ok2 {
 			return offset + ", " + count
 		}
 	}
-	o.refuseField("LIMIT", "is not a number, a text or [offset, count]")
+	o.RefuseField("LIMIT", "is not a number, a text or [offset, count]")
 	return ""
 }

@@ -3,6 +3,8 @@ package wire
 import (
 	"encoding/json"
 	"slices"
+
+	"hce/dc/internal/wire/lenient"
 )
 
 // CustomRequest is the object of SQL_CUSTOM (docs/spec/objects.md 2.10). The answer repeats
@@ -18,11 +20,11 @@ type CustomRequest struct {
 
 // ReadCustom reads the object of SQL_CUSTOM. rid, query and dbName are mandatory. Other
 // errors in query and dbName are part of the answer (docs/spec/storage.md 4.21).
-func ReadCustom(raw json.RawMessage, n *Notes) (CustomRequest, error) {
-	return readOne("SQLCustom", raw, n, func(o *object) CustomRequest {
-		r := CustomRequest{RID: o.readInt("rid", 0), Query: o.readRaw("query"), Names: o.readBool("includeFieldsNames", false)}
-		if raw := o.readRaw("dbName"); raw != nil && raw[0] == '"' {
-			r.DBName = o.readText("dbName")
+func ReadCustom(raw json.RawMessage, n *lenient.Notes) (CustomRequest, error) {
+	return lenient.ReadOne("SQLCustom", raw, n, func(o *lenient.Object) CustomRequest {
+		r := CustomRequest{RID: o.ReadInt("rid", 0), Query: o.ReadRaw("query"), Names: o.ReadBool("includeFieldsNames", false)}
+		if raw := o.ReadRaw("dbName"); raw != nil && raw[0] == '"' {
+			r.DBName = o.ReadText("dbName")
 		}
 		var text string
 		var list []*string
@@ -36,8 +38,8 @@ func ReadCustom(raw json.RawMessage, n *Notes) (CustomRequest, error) {
 			}
 		}
 		for _, field := range []string{"rid", "query", "dbName"} {
-			if !o.hasField(field) {
-				o.refuseField(field, "is missing")
+			if !o.HasField(field) {
+				o.RefuseField(field, "is missing")
 			}
 		}
 		return r

@@ -3,6 +3,10 @@ package wire
 import (
 	"cmp"
 	"encoding/json"
+
+	"hce/dc/internal/wire/lenient"
+	"hce/dc/internal/wire/schema"
+	"hce/dc/internal/wire/urlkey"
 )
 
 // URLDeleteRequest is one element of URL_DELETE (docs/spec/objects.md 2.9, docs/spec/storage.md 4.11). It
@@ -27,32 +31,32 @@ const (
 )
 
 // ReadURLDelete reads the list of URL_DELETE.
-func ReadURLDelete(raw json.RawMessage, n *Notes) ([]URLDeleteRequest, error) {
-	return readList("URLDelete", raw, n, func(o *object) URLDeleteRequest {
+func ReadURLDelete(raw json.RawMessage, n *lenient.Notes) ([]URLDeleteRequest, error) {
+	return lenient.ReadList("URLDelete", raw, n, func(o *lenient.Object) URLDeleteRequest {
 		r := URLDeleteRequest{
-			Criterion: o.readCriterion("criterions", Criterion{}), DelayedType: o.readInt("delayedType", Immediate),
-			Reason: o.readInt("reason", ReasonUser), SiteID: o.siteID(),
+			Criterion: readCriterion(o, "criterions", Criterion{}), DelayedType: o.ReadInt("delayedType", Immediate),
+			Reason: o.ReadInt("reason", ReasonUser), SiteID: readSiteID(o),
 		}
-		r.URL, r.URLType, r.URLMd5 = o.urlOrKey()
+		r.URL, r.URLType, r.URLMd5 = readURLOrKey(o)
 		return r
 	})
 }
 
-// siteID reads siteId. "" and null mean GeneralSite (docs/spec/storage.md 4.0.2).
-func (o *object) siteID() string {
-	return cmp.Or(o.readText("siteId"), GeneralSite)
+// readSiteID reads siteId. "" and null mean GeneralSite (docs/spec/storage.md 4.0.2).
+func readSiteID(o *lenient.Object) string {
+	return cmp.Or(o.ReadText("siteId"), GeneralSite)
 }
 
-// urlOrKey reads url and urlType. text is url as given, or nil if it is absent or null;
+// readURLOrKey reads url and urlType. text is url as given, or nil if it is absent or null;
 // md5 is its key, or "" if text is nil.
-func (o *object) urlOrKey() (text *string, kind int64, md5 string) {
-	text, kind = o.textOrNil("url"), o.readInt("urlType", ByURL)
+func readURLOrKey(o *lenient.Object) (text *string, kind int64, md5 string) {
+	text, kind = o.TextOrNil("url"), o.ReadInt("urlType", ByURL)
 	switch {
 	case text == nil:
 	case kind == ByURL:
-		md5 = KeyOfURL(*text)
+		md5 = urlkey.Of(*text)
 	default:
-		md5 = lowerMd5(*text)
+		md5 = schema.LowerMD5(*text)
 	}
 	return text, kind, md5
 }
@@ -86,13 +90,13 @@ type URLCleanupRequest struct {
 
 // ReadURLCleanup reads the list of URL_CLEANUP. Defaults are the state and status of a
 // new URL.
-func ReadURLCleanup(raw json.RawMessage, n *Notes) ([]URLCleanupRequest, error) {
-	return readList("URLCleanup", raw, n, func(o *object) URLCleanupRequest {
+func ReadURLCleanup(raw json.RawMessage, n *lenient.Notes) ([]URLCleanupRequest, error) {
+	return lenient.ReadList("URLCleanup", raw, n, func(o *lenient.Object) URLCleanupRequest {
 		r := URLCleanupRequest{
-			Criterion: o.readCriterion("criterions", Criterion{}), DelayedType: o.readInt("delayedType", Immediate), SiteID: o.siteID(),
-			State: o.readBoundedInt("state", URLEnabled, boundsOf("u8")), Status: o.readBoundedInt("status", StatusNew, boundsOf("u8")),
+			Criterion: readCriterion(o, "criterions", Criterion{}), DelayedType: o.ReadInt("delayedType", Immediate), SiteID: readSiteID(o),
+			State: o.ReadBoundedInt("state", URLEnabled, schema.BoundsOf("u8")), Status: o.ReadBoundedInt("status", StatusNew, schema.BoundsOf("u8")),
 		}
-		r.URL, r.URLType, r.URLMd5 = o.urlOrKey()
+		r.URL, r.URLType, r.URLMd5 = readURLOrKey(o)
 		return r
 	})
 }
@@ -116,25 +120,25 @@ type URLPurgeRequest struct {
 }
 
 // ReadURLPurge reads the list of URL_PURGE.
-func ReadURLPurge(raw json.RawMessage, n *Notes) ([]URLPurgeRequest, error) {
-	return readList("URLPurge", raw, n, func(o *object) URLPurgeRequest {
-		r := URLPurgeRequest{Criterion: o.readCriterion("criterions", Criterion{Limit: "100"})}
-		if o.hasField("siteId") {
-			r.SiteID = o.siteID()
+func ReadURLPurge(raw json.RawMessage, n *lenient.Notes) ([]URLPurgeRequest, error) {
+	return lenient.ReadList("URLPurge", raw, n, func(o *lenient.Object) URLPurgeRequest {
+		r := URLPurgeRequest{Criterion: readCriterion(o, "criterions", Criterion{Limit: "100"})}
+		if o.HasField("siteId") {
+			r.SiteID = readSiteID(o)
 		}
-		text, _, md5 := o.urlOrKey()
+		text, _, md5 := readURLOrKey(o)
 		if r.URLMd5 = md5; text != nil && r.SiteID != "" {
-			o.keepFirstError(CheckMd5(o.name, "url", md5))
+			o.KeepFirstError(CheckMd5(o.Name, "url", md5))
 		}
-		if o.hasField("siteLimits") {
+		if o.HasField("siteLimits") {
 			var pair []json.RawMessage
 			var ok1, ok2 bool
-			if json.Unmarshal(o.readRaw("siteLimits"), &pair) == nil && len(pair) == 2 {
-				r.Offset, ok1 = ReadInt(pair[0])
-				r.Count, ok2 = ReadInt(pair[1])
+			if json.Unmarshal(o.ReadRaw("siteLimits"), &pair) == nil && len(pair) == 2 {
+				r.Offset, ok1 = schema.ReadInt(pair[0])
+				r.Count, ok2 = schema.ReadInt(pair[1])
 			}
 			if r.Limits = ok1 && ok2; !r.Limits {
-				o.refuseField("siteLimits", "is not [offset, count]")
+				o.RefuseField("siteLimits", "is not [offset, count]")
 			}
 		}
 		return r
@@ -156,12 +160,12 @@ type URLAgeRequest struct {
 }
 
 // ReadURLAge reads the list of URL_AGE.
-func ReadURLAge(raw json.RawMessage, n *Notes) ([]URLAgeRequest, error) {
-	return readList("URLAgeObj", raw, n, func(o *object) URLAgeRequest {
+func ReadURLAge(raw json.RawMessage, n *lenient.Notes) ([]URLAgeRequest, error) {
+	return lenient.ReadList("URLAgeObj", raw, n, func(o *lenient.Object) URLAgeRequest {
 		return URLAgeRequest{
-			URLsCriterion:  o.readCriterion("urlsCriterions", Criterion{Limit: "100"}),
-			SitesCriterion: o.readCriterion("sitesCriterions", Criterion{Limit: "10"}),
-			MaxURLs:        o.readInt("maxURLs", 100), DelayedType: o.readInt("delayedType", Immediate),
+			URLsCriterion:  readCriterion(o, "urlsCriterions", Criterion{Limit: "100"}),
+			SitesCriterion: readCriterion(o, "sitesCriterions", Criterion{Limit: "10"}),
+			MaxURLs:        o.ReadInt("maxURLs", 100), DelayedType: o.ReadInt("delayedType", Immediate),
 		}
 	})
 }

@@ -19,11 +19,10 @@
 //   - [Content] is one stored content of a URL: raw page, headers, processed text.
 //   - [ClientResponse] answers a client, with one [ClientResponseItem] for each node.
 //     [GeneralResponse] is the object of operations that only change data.
-//   - [ErrorMask] is the set of errors of a URL or a site.
+//   - errormask.Mask is the set of errors of a URL or a site.
 //
 // The struct tags of Site, URL and their rows list the database columns: json is the
-// name on the wire, col the name in SQL, and fit the range of values (see [Bounds]).
-// A stored row is a struct. A request sets some columns only: it is a [Patch].
+// name on the wire, col the name in SQL, and fit the range of values (package schema).
 //
 // The package maps the names and numbers of the specification; no other package does.
 // It uses the standard library only. It does no input or output, reads no clock and

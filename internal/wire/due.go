@@ -1,5 +1,9 @@
 package wire
 
+import (
+	"hce/dc/internal/wire/errormask"
+)
+
 // Conditions of rows that wait for work, in the MySQL dialect: the defaults of dc-daemon.ini
 // (docs/spec/daemon.md 2.3, 2.12). A site whose PROCESS_CTYPES is text/html alone, as that of
 // a site that was created by itself, leaves other types as they are. All other sites have pages
@@ -50,4 +54,4 @@ func IsPageCode(code int64) bool {
 func HasContentCode(code int64) bool { return IsPageCode(code) || code == 304 }
 
 // FailedFetch are the bits of a fetch that failed (docs/errors.md).
-const FailedFetch ErrorMask = 4198399
+const FailedFetch errormask.Mask = 4198399

@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"regexp"
+
+	"hce/dc/internal/wire/lenient"
 )
 
 // Classes of events. Each class has its own event types (docs/spec/DECISIONS.md 1.1).
@@ -25,6 +27,12 @@ const (
 	AdminSetAns     = 122
 	AdminStateAns   = 123
 	AdminSuspendAns = 125
+)
+
+// AdminCluster is an operator's command to the manager Cluster (cluster.Command), and AdminClusterAns its answer.
+const (
+	AdminCluster    = 1030
+	AdminClusterAns = 126
 )
 
 // Event types of class internal: between the managers of one daemon.
@@ -76,10 +84,10 @@ func ParseEvent(frame []byte) (Event, error) {
 	switch e.Class {
 	case ClassClient, ClassAdmin, ClassInternal:
 	default:
-		return e, fmt.Errorf("not an event: class %q is unknown", clipText([]byte(e.Class)))
+		return e, fmt.Errorf("not an event: class %q is unknown", lenient.ClipText([]byte(e.Class)))
 	}
 	if !namePattern.MatchString(e.UID) {
-		return e, fmt.Errorf("not an event: uid %q must be 1 to 64 letters, digits, - or _", clipText([]byte(e.UID)))
+		return e, fmt.Errorf("not an event: uid %q must be 1 to 64 letters, digits, - or _", lenient.ClipText([]byte(e.UID)))
 	}
 	return e, nil
 }

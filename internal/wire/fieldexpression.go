@@ -8,7 +8,9 @@ import (
 	"strconv"
 	"strings"
 
+	"hce/dc/internal/wire/lenient"
 	"hce/dc/internal/wire/prop"
+	"hce/dc/internal/wire/schema"
 )
 
 // The properties that ReadFieldExpressions reads.
@@ -97,17 +99,17 @@ func readObjectExpressions(o prop.Member) (all []FieldExpression, errs []error) 
 	case strings.EqualFold(o.Name, ObjectSite):
 		object, columns = ObjectSite, SiteColumns
 	case !strings.EqualFold(o.Name, ObjectURL):
-		return nil, []error{fmt.Errorf(`has %q; expected "URL" or "Site"`, clipText([]byte(o.Name)))}
+		return nil, []error{fmt.Errorf(`has %q; expected "URL" or "Site"`, lenient.ClipText([]byte(o.Name)))}
 	}
 	var fields prop.Members
 	if err := prop.Decode(string(o.Value), &fields); err != nil {
 		return nil, []error{fmt.Errorf("at %q: %w", object, err)}
 	}
 	for _, field := range fields {
-		named, ok := ColumnNamed(columns, field.Name)
+		named, ok := schema.FindColumn(columns, field.Name)
 		column := named.Name
 		if !ok {
-			errs = append(errs, fmt.Errorf("has %q at %q, which is not a column", clipText([]byte(field.Name)), object))
+			errs = append(errs, fmt.Errorf("has %q at %q, which is not a column", lenient.ClipText([]byte(field.Name)), object))
 			continue
 		}
 		var texts prop.Members
@@ -118,7 +120,7 @@ func readObjectExpressions(o prop.Member) (all []FieldExpression, errs []error) 
 		for _, text := range texts {
 			var cast prop.Int
 			if err := prop.Decode(string(text.Value), &cast); err != nil || cast < CastInt || cast > CastDate {
-				errs = append(errs, fmt.Errorf("has %s at %q of %q; expected 0, 1 or 2", clipText(text.Value), column, object))
+				errs = append(errs, fmt.Errorf("has %s at %q of %q; expected 0, 1 or 2", lenient.ClipText(text.Value), column, object))
 				continue
 			}
 			all = append(all, FieldExpression{Object: object, Column: column, SQL: text.Name, Cast: int(cast)})
@@ -127,21 +129,11 @@ func readObjectExpressions(o prop.Member) (all []FieldExpression, errs []error) 
 	return all, errs
 }
 
-// ColumnNamed finds a column by its name in SQL or in JSON, in any letter case.
-func ColumnNamed(columns []Column, name string) (Column, bool) {
-	for _, c := range columns {
-		if strings.EqualFold(c.Name, name) || strings.EqualFold(c.JSON, name) {
-			return c, true
-		}
-	}
-	return Column{}, false
-}
-
 // FieldMacros replaces %FIELD%, with or without quotes around it, by the value of the row as
 // an SQL literal in the MySQL dialect. FIELD is the name in JSON, in upper case. row points to the
 // struct of the columns.
-func FieldMacros(row any, columns []Column) *strings.Replacer {
-	values := PatchOf(row, columns)
+func FieldMacros(row any, columns []schema.Column) *strings.Replacer {
+	values := schema.PatchOf(row, columns)
 	var quoted, bare []string
 	for _, c := range columns {
 		literal := "NULL"

@@ -6,17 +6,19 @@ import (
 	"strings"
 	"testing"
 	"unicode/utf8"
+
+	"hce/dc/internal/wire/schema"
 )
 
 func TestEveryColumnHasBounds(t *testing.T) {
-	for table, columns := range map[string][]Column{"sites": SiteColumns, "urls": URLColumns, "sites_urls": RootURLColumns,
+	for table, columns := range map[string][]schema.Column{"sites": SiteColumns, "urls": URLColumns, "sites_urls": RootURLColumns,
 		"sites_filters": FilterColumns, "sites_properties": PropertyColumns} {
 		for _, c := range columns {
 			id := c.Name == "Id" || c.Name == "Site_Id" || c.Name == "URLMd5"
 			switch {
-			case c.Kind == KindInt && c.Bounds.Max < math.MaxUint8:
+			case c.Kind == schema.KindInt && c.Bounds.Max < math.MaxUint8:
 				t.Errorf("number %s.%s has no bounds", table, c.Name)
-			case c.Kind == KindText && !id && c.Bounds == Bounds{}:
+			case c.Kind == schema.KindText && !id && c.Bounds == schema.Bounds{}:
 				t.Errorf("text %s.%s has no bounds", table, c.Name)
 			}
 		}
@@ -102,7 +104,7 @@ func TestRequestsOutOfBounds(t *testing.T) {
 }
 
 func TestFit(t *testing.T) {
-	columns := map[string]Column{}
+	columns := map[string]schema.Column{}
 	for _, c := range URLColumns {
 		columns[c.Name] = c
 	}
@@ -124,7 +126,7 @@ func TestFit(t *testing.T) {
 		{"LastModified", "0001-01-01 00:00:00", nil},
 		{"LastModified", "2026-01-05 10:00:00", "2026-01-05 10:00:00"},
 		{"LastModified", "yesterday", nil},
-		{"UDate", Expr("NOW()"), Expr("NOW()")},
+		{"UDate", schema.Expr("NOW()"), schema.Expr("NOW()")},
 		{"UDate", nil, nil},
 	}
 	for _, c := range cases {
@@ -132,8 +134,8 @@ func TestFit(t *testing.T) {
 			t.Errorf("%s: %.60v becomes %.60v, want %.60v", c.column, c.in, got, c.fixed)
 		}
 	}
-	p := Patch{"Status": int64(999), "Nothing": 1}
-	if got := Fit(p, URLColumns); got["Status"] != int64(255) || got["Nothing"] != 1 || p["Status"] != int64(999) {
+	p := schema.Patch{"Status": int64(999), "Nothing": 1}
+	if got := schema.Fit(p, URLColumns); got["Status"] != int64(255) || got["Nothing"] != 1 || p["Status"] != int64(999) {
 		t.Errorf("%v becomes %v", p, got)
 	}
 }
@@ -166,7 +168,7 @@ func FuzzFit(f *testing.F) {
 		for _, c := range RootURLColumns {
 			for _, value := range []any{s, n} {
 				fixed := c.Fit(value)
-				if reason := c.refusalReason(fixed); reason != "" {
+				if reason := c.RefusalReason(fixed); reason != "" {
 					t.Errorf("%s: %v %s", c.Name, fixed, reason)
 				}
 				if text, ok := fixed.(string); ok && (!utf8.ValidString(text) || strings.ContainsRune(text, 0)) {
@@ -175,16 +177,4 @@ func FuzzFit(f *testing.F) {
 			}
 		}
 	})
-}
-
-// Dates as the tables of the original read them.
-func TestUsualDate(t *testing.T) {
-	for text, want := range map[string]string{
-		"12-12-12 12.12.12": "2012-12-12 12:12:12", "69-1-2": "2069-01-02 00:00:00", "70/01/02 3:04": "1970-01-02 03:04:00", "2012.05.16T1:2:3": "2012-05-16 01:02:03",
-		"2012-05-16 10:00:00": "2012-05-16 10:00:00", "NOW()": "NOW()", "UDate-1": "UDate-1", "1-2-3": "1-2-3", "12-12": "12-12", "2012-05-16 10:00:00Z": "2012-05-16 10:00:00Z",
-	} {
-		if got := usualDate(text); got != want {
-			t.Errorf("%s: %s, want %s", text, got, want)
-		}
-	}
 }

@@ -11,6 +11,9 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"hce/dc/internal/wire/lenient"
+	"hce/dc/internal/wire/schema"
 )
 
 // readers read and check the request of each operation. The first byte of an input of
@@ -51,14 +54,14 @@ var readers = []struct {
 }
 
 // named binds the name that errors give to the list.
-func named[T any](object string, read func(string, json.RawMessage, *Notes) (T, error)) func(json.RawMessage, *Notes) (T, error) {
-	return func(raw json.RawMessage, n *Notes) (T, error) { return read(object, raw, n) }
+func named[T any](object string, read func(string, json.RawMessage, *lenient.Notes) (T, error)) func(json.RawMessage, *lenient.Notes) (T, error) {
+	return func(raw json.RawMessage, n *lenient.Notes) (T, error) { return read(object, raw, n) }
 }
 
 // one combines a reader and its check, which may be nil.
-func one[T any](read func(json.RawMessage, *Notes) (T, error), check func(T) error) func(json.RawMessage) error {
+func one[T any](read func(json.RawMessage, *lenient.Notes) (T, error), check func(T) error) func(json.RawMessage) error {
 	return func(raw json.RawMessage) error {
-		r, err := read(raw, &Notes{})
+		r, err := read(raw, &lenient.Notes{})
 		if err == nil && check != nil {
 			err = check(r)
 		}
@@ -67,7 +70,7 @@ func one[T any](read func(json.RawMessage, *Notes) (T, error), check func(T) err
 }
 
 // many combines a reader of a list and the check of its elements.
-func many[T any](read func(json.RawMessage, *Notes) ([]T, error), check func(T, string) error) func(json.RawMessage) error {
+func many[T any](read func(json.RawMessage, *lenient.Notes) ([]T, error), check func(T, string) error) func(json.RawMessage) error {
 	return one(read, func(list []T) error {
 		for i, r := range list {
 			if err := check(r, fmt.Sprintf("[%d]", i)); err != nil {
@@ -123,7 +126,7 @@ func FuzzRequests(f *testing.F) {
 		}
 		r := readers[int(b[0])%len(readers)]
 		err := r.read(raw)
-		var field *FieldError
+		var field *lenient.FieldError
 		if err != nil && (!errors.As(err, &field) || field.Object == "" || field.Reason == "") {
 			t.Errorf("%s of %s: error %q has no object or reason", r.op, raw, err)
 		}
@@ -164,8 +167,8 @@ func FuzzEvent(f *testing.F) {
 }
 
 func sameJSON(a, b json.RawMessage) bool {
-	if isNull(a) || isNull(b) {
-		return isNull(a) && isNull(b)
+	if schema.IsNull(a) || schema.IsNull(b) {
+		return schema.IsNull(a) && schema.IsNull(b)
 	}
 	var x, y any
 	return bytes.Equal(a, b) || json.Unmarshal(a, &x) == nil && json.Unmarshal(b, &y) == nil && reflect.DeepEqual(x, y)

@@ -3,6 +3,8 @@ package wire
 import (
 	"encoding/json"
 	"time"
+
+	"hce/dc/internal/wire/errormask"
 )
 
 // Hop is one redirect on the way to the page of a URL.
@@ -44,7 +46,7 @@ func (u *URL) FinalURL() string {
 // connection, a body that was cut, a filter. The specification's HTTPCode of such rows is 400, and bits of
 // ErrorMask name the cause (docs/spec/crawling.md 2.4).
 func (u *URL) AnsweredCode() int64 {
-	if u.HTTPCode == 400 && u.ErrorMask != 0 && u.ErrorMask&ErrHTTP == 0 {
+	if u.HTTPCode == 400 && u.ErrorMask != 0 && u.ErrorMask&errormask.HTTP == 0 {
 		return 0
 	}
 	return u.HTTPCode

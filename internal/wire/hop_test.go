@@ -4,6 +4,9 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+
+	"hce/dc/internal/wire/errormask"
+	"hce/dc/internal/wire/schema"
 )
 
 func TestHops(t *testing.T) {
@@ -20,7 +23,7 @@ func TestHops(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			u := URL{Redirects: RedirectsOf(c.in)}
-			column, _ := ColumnNamed(URLColumns, "Redirects")
+			column, _ := schema.FindColumn(URLColumns, "Redirects")
 			if got := u.Hops(); !reflect.DeepEqual(got, c.want) || column.Fit(u.Redirects) != u.Redirects {
 				t.Errorf("%d hops, %d bytes", len(got), len(u.Redirects))
 			}
@@ -48,10 +51,10 @@ func TestCodesOfAnswers(t *testing.T) {
 	}{
 		{"page", URL{HTTPCode: 200}, 200, 200, "https://h.test/a"},
 		{"redirected", URL{HTTPCode: 200, Redirects: moved}, 200, 301, "https://h.test/c"},
-		{"400 of a server", URL{HTTPCode: 400, ErrorMask: ErrHTTP}, 400, 400, "https://h.test/a"},
-		{"time-out", URL{HTTPCode: 400, ErrorMask: ErrTimeout}, 0, 0, "https://h.test/a"},
-		{"loop", URL{HTTPCode: 400, ErrorMask: ErrMaxHTTPRedirects, Redirects: moved}, 0, 301, "https://h.test/c"},
-		{"not found", URL{HTTPCode: 404, ErrorMask: ErrHTTP}, 404, 404, "https://h.test/a"},
+		{"400 of a server", URL{HTTPCode: 400, ErrorMask: errormask.HTTP}, 400, 400, "https://h.test/a"},
+		{"time-out", URL{HTTPCode: 400, ErrorMask: errormask.Timeout}, 0, 0, "https://h.test/a"},
+		{"loop", URL{HTTPCode: 400, ErrorMask: errormask.MaxHTTPRedirects, Redirects: moved}, 0, 301, "https://h.test/c"},
+		{"not found", URL{HTTPCode: 404, ErrorMask: errormask.HTTP}, 404, 404, "https://h.test/a"},
 		{"not fetched", URL{}, 0, 0, "https://h.test/a"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

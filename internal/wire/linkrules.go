@@ -1,5 +1,9 @@
 package wire
 
+import (
+	"hce/dc/internal/wire/lenient"
+)
+
 // LinkRules say when a link resets a known URL, and which rows make room for new links
 // in a full site. The texts are unchecked SQL of the site's owner; the repository checks
 // them before use and takes the default for a refused one. Source: docs/spec/crawling.md
@@ -36,21 +40,21 @@ func (r *LinkRules) Resets(period int64) bool { return !r.KeepKnown && period > 
 // "property NAME ...".
 func ReadLinkRules(get func(name string) (value string, ok bool)) (*LinkRules, []error) {
 	r := DefaultLinkRules()
-	p := propertyReader{get: get}
-	r.KeepKnown = valueOr(p.readNumber("RECRAWL_NO_ROOT_URLS", "0 or 1", func(int64) bool { return true }), 1) == 0
-	r.Age = p.readText("RECRAWL_URL_AGE_EXPRESSION", "")
-	r.Status = valueOr(p.readNumber("RECRAWL_URL_UPDATE_STATUS", "-1, 0, 1, 4 or 7", func(n int64) bool {
+	p := lenient.PropertyReader{Get: get}
+	r.KeepKnown = lenient.ValueOr(p.ReadNumber("RECRAWL_NO_ROOT_URLS", "0 or 1", func(int64) bool { return true }), 1) == 0
+	r.Age = p.ReadText("RECRAWL_URL_AGE_EXPRESSION", "")
+	r.Status = lenient.ValueOr(p.ReadNumber("RECRAWL_URL_UPDATE_STATUS", "-1, 0, 1, 4 or 7", func(n int64) bool {
 		return n == KeepStatus || n == StatusUndefined || FreeStatus(n)
 	}), StatusNew)
-	r.TcDate = p.readText("RECRAWL_URL_UPDATE_TCDATE", r.TcDate)
-	r.UDate = p.readText("RECRAWL_URL_UPDATE_UDATE", r.UDate)
-	r.CDate = p.readText("RECRAWL_URL_UPDATE_CDATE", "")
-	most := valueOr(p.readNumber("AUTO_REMOVE_RESOURCES", "a whole number that is not negative", func(n int64) bool { return n >= 0 }), 0)
-	if where, by := p.readText("AUTO_REMOVE_WHERE", ""), p.readText("AUTO_REMOVE_ORDER", ""); where != "" && by != "" {
+	r.TcDate = p.ReadText("RECRAWL_URL_UPDATE_TCDATE", r.TcDate)
+	r.UDate = p.ReadText("RECRAWL_URL_UPDATE_UDATE", r.UDate)
+	r.CDate = p.ReadText("RECRAWL_URL_UPDATE_CDATE", "")
+	most := lenient.ValueOr(p.ReadNumber("AUTO_REMOVE_RESOURCES", "a whole number that is not negative", func(n int64) bool { return n >= 0 }), 0)
+	if where, by := p.ReadText("AUTO_REMOVE_WHERE", ""), p.ReadText("AUTO_REMOVE_ORDER", ""); where != "" && by != "" {
 		r.RemoveMost, r.RemoveWhere, r.RemoveBy = most, where, by
 	}
-	r.Active = p.readText("AUTO_REMOVE_WHERE_ACTIVE", "")
-	return r, p.errs
+	r.Active = p.ReadText("AUTO_REMOVE_WHERE_ACTIVE", "")
+	return r, p.Errs
 }
 
 // FreeStatus reports whether no batch holds a row in this status: it is new, crawled or

@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"strconv"
+
+	"hce/dc/internal/wire/lenient"
 )
 
 // Op is the code of an operation (docs/spec/objects.md 1). Its answer has the code
@@ -49,6 +51,21 @@ const (
 // cannot call them. URLReturn makes the rows that a batch left in flight selectable again
 // (docs/spec/DECISIONS.md 3.4, 3.5).
 const URLReturn Op = 60
+
+// Operations of a node's agent for its db-task: links of other nodes, moves of hosts and limits of sites
+// (package cluster).
+const (
+	LinksTake   Op = 63
+	LinksSent   Op = 64
+	LinksStore  Op = 65
+	HostsPack   Op = 66
+	HostsUnpack Op = 67
+	HostsDrop   Op = 68
+	HostsAdopt  Op = 69
+	QuotaRead   Op = 70
+	QuotaSet    Op = 71
+	HostsState  Op = 72
+)
 
 // ResponseOffset is the difference between the code of an answer and of its request.
 const ResponseOffset = 100
@@ -158,10 +175,10 @@ type Call struct {
 func (c *Call) UnmarshalJSON(b []byte) error {
 	var pair []json.RawMessage
 	if err := json.Unmarshal(b, &pair); err != nil {
-		return &FieldError{Object: "request", Value: clipText(b), Reason: "is not a pair [operation, object]"}
+		return &lenient.FieldError{Object: "request", Value: lenient.ClipText(b), Reason: "is not a pair [operation, object]"}
 	}
 	if len(pair) != 2 {
-		return &FieldError{Object: "request", Value: clipText(b), Reason: fmt.Sprintf("has %d elements, a pair [operation, object] is expected", len(pair))}
+		return &lenient.FieldError{Object: "request", Value: lenient.ClipText(b), Reason: fmt.Sprintf("has %d elements, a pair [operation, object] is expected", len(pair))}
 	}
 	c.Object = pair[1]
 	var known bool
@@ -172,7 +189,7 @@ func (c *Call) UnmarshalJSON(b []byte) error {
 		known = json.Unmarshal(pair[0], (*int)(&c.Op)) == nil && c.Op.Known()
 	}
 	if !known {
-		return &FieldError{Object: "request", Field: "operation", Value: clipText(pair[0]), Reason: "is not a known operation"}
+		return &lenient.FieldError{Object: "request", Field: "operation", Value: lenient.ClipText(pair[0]), Reason: "is not a known operation"}
 	}
 	return nil
 }

@@ -2,6 +2,9 @@ package wire
 
 import (
 	"encoding/json"
+
+	"hce/dc/internal/wire/lenient"
+	"hce/dc/internal/wire/schema"
 )
 
 // URLVerifyRequest is one element of URL_VERIFY (docs/spec/objects.md 2.9, docs/spec/storage.md 4.17).
@@ -14,12 +17,12 @@ type URLVerifyRequest struct {
 }
 
 // ReadURLVerify reads the list of URL_VERIFY.
-func ReadURLVerify(raw json.RawMessage, n *Notes) ([]URLVerifyRequest, error) {
-	return readNullable("URLVerify", raw, n, URLVerifyRequest{Null: true}, func(o *object) URLVerifyRequest {
-		r := URLVerifyRequest{SiteID: o.siteID(), Database: o.readText("dbName"), Criterion: o.readCriterion("criterions", Criterion{})}
-		text, _, md5 := o.urlOrKey()
+func ReadURLVerify(raw json.RawMessage, n *lenient.Notes) ([]URLVerifyRequest, error) {
+	return lenient.ReadNullable("URLVerify", raw, n, URLVerifyRequest{Null: true}, func(o *lenient.Object) URLVerifyRequest {
+		r := URLVerifyRequest{SiteID: readSiteID(o), Database: o.ReadText("dbName"), Criterion: readCriterion(o, "criterions", Criterion{})}
+		text, _, md5 := readURLOrKey(o)
 		if text == nil {
-			o.refuseField("url", "is missing")
+			o.RefuseField("url", "is missing")
 		}
 		r.URLMd5 = keyToFind(md5)
 		return r
@@ -45,20 +48,20 @@ type URLRecordsRequest struct {
 }
 
 // ReadURLHistory reads the list of URL_HISTORY.
-func ReadURLHistory(raw json.RawMessage, n *Notes) ([]URLRecordsRequest, error) {
+func ReadURLHistory(raw json.RawMessage, n *lenient.Notes) ([]URLRecordsRequest, error) {
 	return readRecords("URLHistoryRequest", "logCriterions", raw, n)
 }
 
 // ReadURLStats reads the list of URL_STATS.
-func ReadURLStats(raw json.RawMessage, n *Notes) ([]URLRecordsRequest, error) {
+func ReadURLStats(raw json.RawMessage, n *lenient.Notes) ([]URLRecordsRequest, error) {
 	return readRecords("URLStatsRequest", "statsCriterions", raw, n)
 }
 
-func readRecords(name, criterion string, raw json.RawMessage, n *Notes) ([]URLRecordsRequest, error) {
-	return readNullable(name, raw, n, URLRecordsRequest{Null: true}, func(o *object) URLRecordsRequest {
+func readRecords(name, criterion string, raw json.RawMessage, n *lenient.Notes) ([]URLRecordsRequest, error) {
+	return lenient.ReadNullable(name, raw, n, URLRecordsRequest{Null: true}, func(o *lenient.Object) URLRecordsRequest {
 		return URLRecordsRequest{
-			SiteID: o.siteID(), URLMd5: keyToFind(o.readMD5("urlMd5")),
-			URLsCriterion: o.readCriterion("urlCriterions", Criterion{}), Criterion: o.readCriterion(criterion, Criterion{}),
+			SiteID: readSiteID(o), URLMd5: keyToFind(o.ReadMD5("urlMd5")),
+			URLsCriterion: readCriterion(o, "urlCriterions", Criterion{}), Criterion: readCriterion(o, criterion, Criterion{}),
 		}
 	})
 }
@@ -73,33 +76,33 @@ func (r URLRecordsRequest) Check(object string) error {
 
 // LogRow is a row of the journal of the URLs of a site (docs/spec/storage.md 1.8).
 type LogRow struct {
-	URLMd5 string `json:"URLMd5" col:"URLMd5"`
-	OpCode int64  `json:"OpCode" col:"OpCode"` // docs/spec/objects.md 5.5
-	Object string `json:"Object" col:"Object"` // JSON of the request
-	CDate  Date   `json:"CDate" col:"CDate"`
-	ODate  Date   `json:"ODate" col:"ODate"`
+	URLMd5 string      `json:"URLMd5" col:"URLMd5"`
+	OpCode int64       `json:"OpCode" col:"OpCode"` // docs/spec/objects.md 5.5
+	Object string      `json:"Object" col:"Object"` // JSON of the request
+	CDate  schema.Date `json:"CDate" col:"CDate"`
+	ODate  schema.Date `json:"ODate" col:"ODate"`
 }
 
 // FreqRow counts the events of a URL (docs/spec/storage.md 1.8).
 type FreqRow struct {
-	URLMd5     string `json:"URLMd5" col:"URLMd5"`
-	FIns       int64  `json:"FIns" col:"FIns"`
-	FDel       int64  `json:"FDel" col:"FDel"`
-	FUpd       int64  `json:"FUpd" col:"FUpd"`
-	FNew       int64  `json:"FNew" col:"FNew"`
-	FCrawled   int64  `json:"FCrawled" col:"FCrawled"`
-	FProcessed int64  `json:"FProcessed" col:"FProcessed"`
-	FAged      int64  `json:"FAged" col:"FAged"`
-	FDeleted   int64  `json:"FDeleted" col:"FDeleted"`
-	FPurged    int64  `json:"FPurged" col:"FPurged"`
-	CDate      Date   `json:"CDate" col:"CDate"` // of the first event
-	MDate      Date   `json:"MDate" col:"MDate"` // of the last event
+	URLMd5     string      `json:"URLMd5" col:"URLMd5"`
+	FIns       int64       `json:"FIns" col:"FIns"`
+	FDel       int64       `json:"FDel" col:"FDel"`
+	FUpd       int64       `json:"FUpd" col:"FUpd"`
+	FNew       int64       `json:"FNew" col:"FNew"`
+	FCrawled   int64       `json:"FCrawled" col:"FCrawled"`
+	FProcessed int64       `json:"FProcessed" col:"FProcessed"`
+	FAged      int64       `json:"FAged" col:"FAged"`
+	FDeleted   int64       `json:"FDeleted" col:"FDeleted"`
+	FPurged    int64       `json:"FPurged" col:"FPurged"`
+	CDate      schema.Date `json:"CDate" col:"CDate"` // of the first event
+	MDate      schema.Date `json:"MDate" col:"MDate"` // of the last event
 }
 
 // The columns of LogRow and FreqRow.
 var (
-	LogColumns  = columnsOf(LogRow{})
-	FreqColumns = columnsOf(FreqRow{})
+	LogColumns  = schema.ColumnsOf(LogRow{})
+	FreqColumns = schema.ColumnsOf(FreqRow{})
 )
 
 // URLHistoryResponse answers one element of URL_HISTORY (docs/spec/objects.md 3.7).
@@ -123,15 +126,15 @@ type RecalcRequest struct {
 }
 
 // ReadRecalc reads the list of F_RECALC.
-func ReadRecalc(raw json.RawMessage, n *Notes) ([]RecalcRequest, error) {
-	return readList("FieldRecalculator", raw, n, func(o *object) RecalcRequest {
-		kind := o.readInt("recalcType", 0)
-		r := RecalcRequest{SiteID: o.readText("siteId"), Partial: kind == 1, Criterion: o.readCriterion("criterions", Criterion{})}
+func ReadRecalc(raw json.RawMessage, n *lenient.Notes) ([]RecalcRequest, error) {
+	return lenient.ReadList("FieldRecalculator", raw, n, func(o *lenient.Object) RecalcRequest {
+		kind := o.ReadInt("recalcType", 0)
+		r := RecalcRequest{SiteID: o.ReadText("siteId"), Partial: kind == 1, Criterion: readCriterion(o, "criterions", Criterion{})}
 		if kind != 0 && kind != 1 {
-			o.refuseField("recalcType", "is not 0 (all counters) or 1 (all but collectedURLs)")
+			o.RefuseField("recalcType", "is not 0 (all counters) or 1 (all but collectedURLs)")
 		}
 		if r.SiteID == "" && r.Criterion.Empty() {
-			o.refuseField("siteId", "is missing, and so is criterions")
+			o.RefuseField("siteId", "is missing, and so is criterions")
 		}
 		return r
 	})

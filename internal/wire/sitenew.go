@@ -4,13 +4,16 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+
+	"hce/dc/internal/wire/lenient"
+	"hce/dc/internal/wire/schema"
 )
 
 // SiteNewRequest is the object of SITE_NEW (docs/spec/objects.md 2.1). Its lists are
 // complete rows.
 type SiteNewRequest struct {
-	ID       string // from the request, or the md5 of the first root URL
-	Site     Patch  // columns that the request sets, and Id
+	ID       string       // from the request, or the md5 of the first root URL
+	Site     schema.Patch // columns that the request sets, and Id
 	MoveURLs bool
 	SiteLists
 }
@@ -20,29 +23,29 @@ var siteExtras = []string{"updateType", "criterions", "host", "errorNames", "rec
 
 // ReadSiteNew reads the object of SITE_NEW. It requires an id or one root URL only
 // (docs/spec/DECISIONS.md 1.7).
-func ReadSiteNew(raw json.RawMessage, n *Notes) (SiteNewRequest, error) {
-	return readOne("Site", raw, n, readSiteNew)
+func ReadSiteNew(raw json.RawMessage, n *lenient.Notes) (SiteNewRequest, error) {
+	return lenient.ReadOne("Site", raw, n, readSiteNew)
 }
 
-func readSiteNew(o *object) SiteNewRequest {
-	r := SiteNewRequest{MoveURLs: o.readBool("moveURLs", true), Site: o.readColumns(SiteColumns)}
-	o.acceptUnused(siteExtras...)
+func readSiteNew(o *lenient.Object) SiteNewRequest {
+	r := SiteNewRequest{MoveURLs: o.ReadBool("moveURLs", true), Site: o.ReadColumns(SiteColumns)}
+	o.AcceptUnused(siteExtras...)
 	r.ID = r.Site.Text("Id")
 	r.readURLs(o, r.Site)
 	if r.ID == "" && len(r.URLs) > 0 {
 		r.ID = Md5(r.URLs[0].Text("URL"))
 	}
 	if r.ID == "" {
-		o.refuseMissing("id", "is missing, and so is urls[0] to make it from")
+		o.RefuseMissing("id", "is missing, and so is urls[0] to make it from")
 	}
 	r.Site["Id"] = r.ID
-	r.Filters = listOf(o, "filters", func(o *object) Patch { return readFilter(o, r.ID) })
+	r.Filters = lenient.ListOf(o, "filters", func(o *lenient.Object) schema.Patch { return readFilter(o, r.ID) })
 	r.Properties = readProperties(o, r.ID, false)
 	return r
 }
 
 // setOwner gives a root URL the user of its site, unless the row has a user.
-func setOwner(row, site Patch) {
+func setOwner(row, site schema.Patch) {
 	user, given := site["User_Id"]
 	if _, own := row["User_Id"]; given && !own {
 		row["User_Id"] = user
@@ -62,42 +65,42 @@ func (r SiteNewRequest) Check() error {
 	return err
 }
 
-// rootURL reads an item of urls: a text, to which mask applies, or an object with a
+// readRootURL reads an item of urls: a text, to which mask applies, or an object with a
 // mask of its own. It returns the row and its mask (docs/spec/objects.md 2.2).
-func (r *reading) rootURL(name string, raw json.RawMessage, mask int64) (Patch, int64) {
+func readRootURL(r *lenient.Reading, name string, raw json.RawMessage, mask int64) (schema.Patch, int64) {
 	if len(raw) > 0 && raw[0] == '"' {
-		text, ok := readText(raw)
+		text, ok := schema.ReadText(raw)
 		if !ok {
-			r.keepFirstError(&FieldError{Object: name, Value: clipText(raw), Reason: KindText.refusalReason(raw)})
-		} else if reason := urlColumn.refusalReason(text); reason != "" {
-			r.keepFirstError(&FieldError{Object: name, Field: "url", Value: clipText(raw), Reason: reason})
+			r.KeepFirstError(&lenient.FieldError{Object: name, Value: lenient.ClipText(raw), Reason: schema.KindText.RefusalReason(raw)})
+		} else if reason := urlColumn.RefusalReason(text); reason != "" {
+			r.KeepFirstError(&lenient.FieldError{Object: name, Field: "url", Value: lenient.ClipText(raw), Reason: reason})
 		}
-		return Patch{"URL": text}, mask
+		return schema.Patch{"URL": text}, mask
 	}
-	o := r.newObject(name, raw)
-	o.tagNumbers(RootURLColumns)
-	row := o.readColumns(RootURLColumns)
-	mask = o.readInt("_normalizeMask", 0)
-	o.acceptUnused("siteSelect", "attributes", "urlUpdate", "urlPut", "chainId", "contentMask", "errorNames", "host")
-	o.noteUnused()
+	o := r.NewObject(name, raw)
+	o.TagNumbers(RootURLColumns)
+	row := o.ReadColumns(RootURLColumns)
+	mask = o.ReadInt("_normalizeMask", 0)
+	o.AcceptUnused("siteSelect", "attributes", "urlUpdate", "urlPut", "chainId", "contentMask", "errorNames", "host")
+	o.NoteUnused()
 	return row, mask
 }
 
 // readFilter reads a SiteFilter with the defaults of docs/spec/objects.md 2.3.
-func readFilter(o *object, siteID string) Patch {
+func readFilter(o *lenient.Object, siteID string) schema.Patch {
 	row := readFilterFields(o)
-	setDefaults(row, Patch{"Subject": "", "OperationCode": int64(0), "Stage": int64(5),
+	setDefaults(row, schema.Patch{"Subject": "", "OperationCode": int64(0), "Stage": int64(5),
 		"Type": int64(1), "Mode": int64(0), "State": int64(1), "Group_Id": int64(0), "Site_Id": siteID})
 	action := int64(1)
 	if row["Type"] == int64(0) { // a filter that excludes, also without an action
 		action = -1
 	}
-	setDefaults(row, Patch{"Action": action})
+	setDefaults(row, schema.Patch{"Action": action})
 	return row
 }
 
 // setDefaults sets the columns that row lacks.
-func setDefaults(row, defaults Patch) {
+func setDefaults(row, defaults schema.Patch) {
 	for column, value := range defaults {
 		if _, given := row[column]; !given {
 			row[column] = value
@@ -106,10 +109,10 @@ func setDefaults(row, defaults Patch) {
 }
 
 // readFilterFields reads the given fields only, without defaults.
-func readFilterFields(o *object) Patch {
-	row := o.readColumns(FilterColumns)
-	if !o.hasField("pattern") {
-		o.refuseField("pattern", "is missing")
+func readFilterFields(o *lenient.Object) schema.Patch {
+	row := o.ReadColumns(FilterColumns)
+	if !o.HasField("pattern") {
+		o.RefuseField("pattern", "is missing")
 	}
 	return row
 }

@@ -5,6 +5,9 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"hce/dc/internal/wire/lenient"
+	"hce/dc/internal/wire/schema"
 )
 
 // readProperties reads the three forms of docs/spec/objects.md 2.4 of properties. Rows without a
@@ -12,59 +15,59 @@ import (
 // [siteId, value, urlMd5]. With listsAreValues, for batch items and their siteObj, a value
 // may also be a JSON list (docs/spec/crawling.md 3, F8): then only a list that passes
 // isPropertyTriple is [siteId, value, urlMd5].
-func readProperties(parent *object, siteID string, listsAreValues bool) []Patch {
+func readProperties(parent *lenient.Object, siteID string, listsAreValues bool) []schema.Patch {
 	const field = "properties"
-	if !parent.hasField(field) {
+	if !parent.HasField(field) {
 		return nil
 	}
-	if parent.fields[field][0] == '[' {
-		return listOf(parent, field, func(o *object) Patch {
-			row := o.readColumns(PropertyColumns)
+	if parent.Fields[field][0] == '[' {
+		return lenient.ListOf(parent, field, func(o *lenient.Object) schema.Patch {
+			row := o.ReadColumns(PropertyColumns)
 			if row.Text("Name") == "" {
-				o.notes.noteIgnored(o.name, "has no name, so nothing reads it")
+				o.Notes.NoteIgnored(o.Name, "has no name, so nothing reads it")
 			}
 			return propertyRow(row, siteID)
 		})
 	}
-	o := parent.readChild(field)
-	rows := []Patch{}
-	for _, key := range slices.Sorted(maps.Keys(o.fields)) {
-		if !isNull(o.fields[key]) {
-			rows = append(rows, propertyRow(o.readProperty(key, listsAreValues), siteID))
+	o := parent.ReadChild(field)
+	rows := []schema.Patch{}
+	for _, key := range slices.Sorted(maps.Keys(o.Fields)) {
+		if !schema.IsNull(o.Fields[key]) {
+			rows = append(rows, propertyRow(readProperty(o, key, listsAreValues), siteID))
 		}
 	}
 	return rows
 }
 
 // readProperty reads the value of one property of an object.
-func (o *object) readProperty(key string, listsAreValues bool) Patch {
-	row, value := Patch{"Name": key}, o.fields[key]
+func readProperty(o *lenient.Object, key string, listsAreValues bool) schema.Patch {
+	row, value := schema.Patch{"Name": key}, o.Fields[key]
 	switch {
 	case value[0] == '[' && (!listsAreValues || isPropertyTriple(value)):
 		var triple []json.RawMessage
 		texts := json.Unmarshal(value, &triple) == nil && len(triple) == 3
 		for i, column := range []string{"Site_Id", "Value", "URLMd5"} {
-			if texts && !isNull(triple[i]) {
-				row[column], texts = readText(triple[i])
+			if texts && !schema.IsNull(triple[i]) {
+				row[column], texts = schema.ReadText(triple[i])
 			}
 		}
 		if !texts {
-			o.refuseField(key, "is not a list of three texts: siteId, value, urlMd5")
+			o.RefuseField(key, "is not a list of three texts: siteId, value, urlMd5")
 		}
 	case value[0] == '[' || value[0] == '{':
 		row["Value"] = string(value)
 	default:
-		text, ok := readText(value)
+		text, ok := schema.ReadText(value)
 		if !ok {
-			o.refuseField(key, KindText.refusalReason(value))
+			o.RefuseField(key, schema.KindText.RefusalReason(value))
 		}
 		row["Value"] = text
 	}
 	for _, c := range PropertyColumns {
-		if reason := c.refusalReason(row[c.Name]); reason != "" {
-			o.refuseField(key, reason)
-		} else if !isCleanText(row.Text(c.Name)) {
-			o.refuseField(key, "has NUL, or bytes that are not a character")
+		if reason := c.RefusalReason(row[c.Name]); reason != "" {
+			o.RefuseField(key, reason)
+		} else if !schema.IsCleanText(row.Text(c.Name)) {
+			o.RefuseField(key, "has NUL, or bytes that are not a character")
 		}
 	}
 	return row
@@ -74,21 +77,21 @@ func (o *object) readProperty(key string, listsAreValues bool) Patch {
 // Each element may be null.
 func isPropertyTriple(value json.RawMessage) bool {
 	var list []json.RawMessage
-	if err := json.Unmarshal(value, &list); err != nil || len(list) != 3 || !isNull(list[1]) && strings.IndexByte("[{", list[1][0]) >= 0 {
+	if err := json.Unmarshal(value, &list); err != nil || len(list) != 3 || !schema.IsNull(list[1]) && strings.IndexByte("[{", list[1][0]) >= 0 {
 		return false
 	}
 	for i, check := range map[int]func(object, field, text string) error{0: CheckSiteID, 2: CheckMd5} {
-		if isNull(list[i]) {
+		if schema.IsNull(list[i]) {
 			continue
 		}
-		if text, ok := readText(list[i]); !ok || checkGiven(check, "", "", lowerMd5(text)) != nil {
+		if text, ok := schema.ReadText(list[i]); !ok || checkGiven(check, "", "", schema.LowerMD5(text)) != nil {
 			return false
 		}
 	}
 	return true
 }
 
-func propertyRow(row Patch, siteID string) Patch {
+func propertyRow(row schema.Patch, siteID string) schema.Patch {
 	if row.Text("Site_Id") == "" {
 		row["Site_Id"] = siteID
 	}
@@ -97,6 +100,6 @@ func propertyRow(row Patch, siteID string) Patch {
 			row[column] = ""
 		}
 	}
-	row["URLMd5"] = lowerMd5(row.Text("URLMd5"))
+	row["URLMd5"] = schema.LowerMD5(row.Text("URLMd5"))
 	return row
 }

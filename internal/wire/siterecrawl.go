@@ -5,6 +5,9 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+
+	"hce/dc/internal/wire/lenient"
+	"hce/dc/internal/wire/schema"
 )
 
 // SiteRecrawl does one atomic step of a recrawl (docs/spec/daemon.md 2.14). It is our own
@@ -47,17 +50,17 @@ type SiteRecrawlRequest struct {
 // RecrawlPeriod is a tuned period in minutes. It changes a site only if its period is
 // still From, and the site's date only if that is still one of Dates.
 type RecrawlPeriod struct {
-	From  int64  `json:"from"`
-	To    int64  `json:"to"`
-	Dates []Date `json:"dates"`
+	From  int64         `json:"from"`
+	To    int64         `json:"to"`
+	Dates []schema.Date `json:"dates"`
 }
 
 // RecrawlSite is a locked site in the answer to begin and resume.
 type RecrawlSite struct {
 	ID        string       `json:"id"`
 	Period    int64        `json:"recrawlPeriod"` // minutes
-	Next      Date         `json:"recrawlDate"`
-	Since     Date         `json:"uDate"` // when it was locked
+	Next      schema.Date  `json:"recrawlDate"`
+	Since     schema.Date  `json:"uDate"` // when it was locked
 	NewURLs   int64        `json:"newURLs"`
 	Resources int64        `json:"resources"`
 	Rules     RecrawlRules `json:"rules"`
@@ -90,9 +93,9 @@ const (
 // An invalid value counts as absent and gives an error "property NAME ...". An invalid
 // RECRAWL_DELETE forbids deletion, because deletion is final.
 func ReadRecrawlRules(get func(name string) (value string, ok bool)) (RecrawlRules, []error) {
-	p := propertyReader{get: get}
+	p := lenient.PropertyReader{Get: get}
 	number := func(name string, lowest, highest int64) *int64 {
-		return p.readNumber(name, fmt.Sprintf("%d to %d", lowest, highest), func(n int64) bool { return n >= lowest && n <= highest })
+		return p.ReadNumber(name, fmt.Sprintf("%d to %d", lowest, highest), func(n int64) bool { return n >= lowest && n <= highest })
 	}
 	choice := func(name string) *bool {
 		n := number(name, 0, 1)
@@ -103,29 +106,29 @@ func ReadRecrawlRules(get func(name string) (value string, ok bool)) (RecrawlRul
 		return &on
 	}
 	r := RecrawlRules{Delete: choice("RECRAWL_DELETE")}
-	if len(p.errs) > 0 {
+	if len(p.Errs) > 0 {
 		r.Delete = new(bool)
 	}
-	r.DeleteWhere = p.readText(RecrawlDeleteWhereProperty, "")
+	r.DeleteWhere = p.ReadText(RecrawlDeleteWhereProperty, "")
 	r.Optimize = choice("RECRAWL_OPTIMIZE")
-	r.Where = p.readText(RecrawlWhereProperty, "")
+	r.Where = p.ReadText(RecrawlWhereProperty, "")
 	r.PeriodMode = number("RECRAWL_PERIOD_MODE", 0, 1)
 	r.PeriodMin = number("RECRAWL_PERIOD_MIN", 1, MaxRecrawlPeriod)
 	r.PeriodMax = number("RECRAWL_PERIOD_MAX", 1, MaxRecrawlPeriod)
 	r.PeriodStep = number("RECRAWL_PERIOD_STEP", 1, MaxRecrawlPeriod)
-	return r, p.errs
+	return r, p.Errs
 }
 
 // ReadSiteRecrawl reads the object of SITE_RECRAWL.
-func ReadSiteRecrawl(raw json.RawMessage, n *Notes) (SiteRecrawlRequest, error) {
-	return readOne("SiteRecrawl", raw, n, func(o *object) SiteRecrawlRequest {
+func ReadSiteRecrawl(raw json.RawMessage, n *lenient.Notes) (SiteRecrawlRequest, error) {
+	return lenient.ReadOne("SiteRecrawl", raw, n, func(o *lenient.Object) SiteRecrawlRequest {
 		r := SiteRecrawlRequest{
-			Step: o.readText("step"), Criterion: o.readCriterion("criterions", Criterion{}),
-			Sites: o.readTexts("sites", nil), Except: o.readTexts("except", nil), Max: o.readInt("max", 1),
-			DateExpression: o.readText("dateExpression"),
+			Step: o.ReadText("step"), Criterion: readCriterion(o, "criterions", Criterion{}),
+			Sites: o.ReadTexts("sites", nil), Except: o.ReadTexts("except", nil), Max: o.ReadInt("max", 1),
+			DateExpression: o.ReadText("dateExpression"),
 		}
-		if o.hasField("period") && json.Unmarshal(o.fields["period"], &r.Period) != nil {
-			o.refuseField("period", "is not {from, to, dates}")
+		if o.HasField("period") && json.Unmarshal(o.Fields["period"], &r.Period) != nil {
+			o.RefuseField("period", "is not {from, to, dates}")
 		}
 		return r
 	})
@@ -134,7 +137,7 @@ func ReadSiteRecrawl(raw json.RawMessage, n *Notes) (SiteRecrawlRequest, error) 
 // Check refuses unknown steps, numbers out of range and invalid site ids.
 func (r SiteRecrawlRequest) Check() error {
 	fail := func(field, value, reason string) error {
-		return &FieldError{Object: "SiteRecrawl", Field: field, Value: clipText([]byte(value)), Reason: reason}
+		return &lenient.FieldError{Object: "SiteRecrawl", Field: field, Value: lenient.ClipText([]byte(value)), Reason: reason}
 	}
 	switch r.Step {
 	case RecrawlBegin:

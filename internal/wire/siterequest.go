@@ -1,6 +1,11 @@
 package wire
 
-import "encoding/json"
+import (
+	"encoding/json"
+
+	"hce/dc/internal/wire/lenient"
+	"hce/dc/internal/wire/schema"
+)
 
 // SiteStatusRequest is the object of SITE_STATUS (docs/spec/objects.md 2.6).
 type SiteStatusRequest struct {
@@ -9,12 +14,12 @@ type SiteStatusRequest struct {
 }
 
 // ReadSiteStatus reads the object of SITE_STATUS.
-func ReadSiteStatus(raw json.RawMessage, n *Notes) (SiteStatusRequest, error) {
-	return readOne("SiteStatus", raw, n, func(o *object) SiteStatusRequest {
-		r := SiteStatusRequest{ID: o.readText("id"), Exclude: o.readTexts("excludeList", nil)}
-		o.acceptUnused("deleteTaskId")
+func ReadSiteStatus(raw json.RawMessage, n *lenient.Notes) (SiteStatusRequest, error) {
+	return lenient.ReadOne("SiteStatus", raw, n, func(o *lenient.Object) SiteStatusRequest {
+		r := SiteStatusRequest{ID: o.ReadText("id"), Exclude: o.ReadTexts("excludeList", nil)}
+		o.AcceptUnused("deleteTaskId")
 		if r.ID == "" {
-			o.refuseField("id", "is missing")
+			o.RefuseField("id", "is missing")
 		}
 		return r
 	})
@@ -28,13 +33,13 @@ type SiteFindRequest struct {
 }
 
 // ReadSiteFind reads the object of SITE_FIND. Keys that its criterion lacks get defaults.
-func ReadSiteFind(raw json.RawMessage, n *Notes) (SiteFindRequest, error) {
-	return readOne("SiteFind", raw, n, func(o *object) SiteFindRequest {
-		r := SiteFindRequest{URL: new(string), Exclude: o.readTexts("excludeList", nil)}
-		if _, given := o.fields["url"]; given {
-			r.URL = o.textOrNil("url")
+func ReadSiteFind(raw json.RawMessage, n *lenient.Notes) (SiteFindRequest, error) {
+	return lenient.ReadOne("SiteFind", raw, n, func(o *lenient.Object) SiteFindRequest {
+		r := SiteFindRequest{URL: new(string), Exclude: o.ReadTexts("excludeList", nil)}
+		if _, given := o.Fields["url"]; given {
+			r.URL = o.TextOrNil("url")
 		}
-		r.Criterion = o.readCriterion("criterions", Criterion{OrderBy: "CDate DESC", Limit: "10"})
+		r.Criterion = readCriterion(o, "criterions", Criterion{OrderBy: "CDate DESC", Limit: "10"})
 		return r
 	})
 }
@@ -48,13 +53,13 @@ type SiteDeleteRequest struct {
 }
 
 // ReadSiteDelete reads one object or a list of them.
-func ReadSiteDelete(raw json.RawMessage, n *Notes) ([]SiteDeleteRequest, error) {
-	return readOneOrMany("SiteDelete", raw, n, func(o *object) SiteDeleteRequest {
-		r := SiteDeleteRequest{ID: o.readText("id"), DelayedType: o.readInt("delayedType", Immediate)}
-		o.readInt("taskType", 1)
-		r.Criterion = o.readCriterion("criterions", Criterion{})
+func ReadSiteDelete(raw json.RawMessage, n *lenient.Notes) ([]SiteDeleteRequest, error) {
+	return lenient.ReadOneOrMany("SiteDelete", raw, n, func(o *lenient.Object) SiteDeleteRequest {
+		r := SiteDeleteRequest{ID: o.ReadText("id"), DelayedType: o.ReadInt("delayedType", Immediate)}
+		o.ReadInt("taskType", 1)
+		r.Criterion = readCriterion(o, "criterions", Criterion{})
 		if r.ID == "" && !r.Criterion.Given {
-			o.refuseField("id", "is missing, and so is criterions")
+			o.RefuseField("id", "is missing, and so is criterions")
 		}
 		return r
 	})
@@ -77,19 +82,19 @@ type SiteCleanupRequest struct {
 
 // ReadSiteCleanup reads one object or a list of them. It accepts both spellings of
 // moveURLs and saveRootURLs.
-func ReadSiteCleanup(raw json.RawMessage, n *Notes) ([]SiteCleanupRequest, error) {
-	return readOneOrMany("SiteCleanup", raw, n, func(o *object) SiteCleanupRequest {
+func ReadSiteCleanup(raw json.RawMessage, n *lenient.Notes) ([]SiteCleanupRequest, error) {
+	return lenient.ReadOneOrMany("SiteCleanup", raw, n, func(o *lenient.Object) SiteCleanupRequest {
 		r := SiteCleanupRequest{
-			ID:             o.readText("id"),
-			DelayedType:    o.readInt("delayedType", Immediate),
-			MoveURLs:       o.readBool("moveURLs", o.readBool("moveUrls", true)),
-			SaveRootURLs:   o.readBool("saveRootURLs", o.readBool("saveRootUrls", true)),
-			State:          o.readBoundedInt("state", SiteActive, boundsOf("u8")),
-			HistoryCleanUp: o.readInt("historyCleanUp", 0),
+			ID:             o.ReadText("id"),
+			DelayedType:    o.ReadInt("delayedType", Immediate),
+			MoveURLs:       o.ReadBool("moveURLs", o.ReadBool("moveUrls", true)),
+			SaveRootURLs:   o.ReadBool("saveRootURLs", o.ReadBool("saveRootUrls", true)),
+			State:          o.ReadBoundedInt("state", SiteActive, schema.BoundsOf("u8")),
+			HistoryCleanUp: o.ReadInt("historyCleanUp", 0),
 		}
-		o.readInt("taskType", 1)
+		o.ReadInt("taskType", 1)
 		if r.ID == "" {
-			o.refuseField("id", "is missing")
+			o.RefuseField("id", "is missing")
 		}
 		return r
 	})

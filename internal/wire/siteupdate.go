@@ -4,6 +4,10 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+
+	"hce/dc/internal/wire/lenient"
+	"hce/dc/internal/wire/schema"
+	"hce/dc/internal/wire/urlkey"
 )
 
 // SiteUpdateRequest is the object of SITE_UPDATE (docs/spec/objects.md 2.5). If ID is "",
@@ -11,7 +15,7 @@ import (
 type SiteUpdateRequest struct {
 	ID        string
 	Criterion Criterion
-	Set       Patch // columns of the site; never Id
+	Set       schema.Patch // columns of the site; never Id
 	SiteLists
 }
 
@@ -22,10 +26,10 @@ type SiteUpdateRequest struct {
 // UpdateRows they hold the given columns only, and the key of the row to change: URLMd5 or
 // URL of a root URL; Type, Mode and State of a filter; Name and URLMd5 of a property.
 type SiteLists struct {
-	UpdateType int64   // UpdateAppend, UpdateOverwrite or UpdateRows
-	URLs       []Patch // rows of sites_urls, all in Status 7 (docs/spec/objects.md 2.2)
-	Filters    []Patch
-	Properties []Patch
+	UpdateType int64          // UpdateAppend, UpdateOverwrite or UpdateRows
+	URLs       []schema.Patch // rows of sites_urls, all in Status 7 (docs/spec/objects.md 2.2)
+	Filters    []schema.Patch
+	Properties []schema.Patch
 
 	masks []int64 // normalization mask of each of URLs
 }
@@ -36,61 +40,61 @@ func (l SiteLists) Given() bool {
 }
 
 // ReadSiteUpdate reads the object of SITE_UPDATE.
-func ReadSiteUpdate(raw json.RawMessage, n *Notes) (SiteUpdateRequest, error) {
-	return readOne("SiteUpdate", raw, n, func(o *object) SiteUpdateRequest {
+func ReadSiteUpdate(raw json.RawMessage, n *lenient.Notes) (SiteUpdateRequest, error) {
+	return lenient.ReadOne("SiteUpdate", raw, n, func(o *lenient.Object) SiteUpdateRequest {
 		r := readSiteUpdate(o)
 		if r.ID == "" && !r.Criterion.Given {
-			o.refuseMissing("id", "is missing, and so is criterions")
+			o.RefuseMissing("id", "is missing, and so is criterions")
 		}
 		return r
 	})
 }
 
-func readSiteUpdate(o *object) SiteUpdateRequest {
-	r := SiteUpdateRequest{Set: o.readColumns(SiteColumns), Criterion: o.readCriterion("criterions", Criterion{})}
+func readSiteUpdate(o *lenient.Object) SiteUpdateRequest {
+	r := SiteUpdateRequest{Set: o.ReadColumns(SiteColumns), Criterion: readCriterion(o, "criterions", Criterion{})}
 	r.ID = r.Set.Text("Id")
 	delete(r.Set, "Id")
-	r.UpdateType = o.readInt("updateType", UpdateAppend)
+	r.UpdateType = o.ReadInt("updateType", UpdateAppend)
 	if r.UpdateType < UpdateAppend || r.UpdateType > UpdateRows {
-		o.refuseField("updateType", "is not 0 (append), 1 (overwrite) or 2 (update)")
+		o.RefuseField("updateType", "is not 0 (append), 1 (overwrite) or 2 (update)")
 	}
 	r.readURLs(o, r.Set)
 	for _, row := range r.URLs {
 		delete(row, "Site_Id")
 		row["Status"] = int64(StatusProcessed)
 	}
-	r.Filters = listOf(o, "filters", r.readFilter)
+	r.Filters = lenient.ListOf(o, "filters", r.readFilter)
 	r.Properties = readProperties(o, "", false)
 	for i, p := range r.Properties {
-		o.dropSiteID(fmt.Sprintf("%s.properties[%d]", o.name, i), p)
+		dropSiteID(o.Reading, fmt.Sprintf("%s.properties[%d]", o.Name, i), p)
 	}
-	o.acceptUnused("moveURLs")
-	o.acceptUnused(siteExtras...)
+	o.AcceptUnused("moveURLs")
+	o.AcceptUnused(siteExtras...)
 	return r
 }
 
 // readURLs reads the root URLs of site.
-func (l *SiteLists) readURLs(o *object, site Patch) {
-	siteMask := o.readInt("_urlNormalizeMask", 0)
-	if !o.hasField("urls") {
+func (l *SiteLists) readURLs(o *lenient.Object, site schema.Patch) {
+	siteMask := o.ReadInt("_urlNormalizeMask", 0)
+	if !o.HasField("urls") {
 		return
 	}
-	l.URLs = []Patch{}
-	for name, raw := range o.eachElement(o.name+".urls", o.fields["urls"]) {
-		if isNull(raw) {
-			o.notes.noteIgnored(name, "is null, so it is left out")
+	l.URLs = []schema.Patch{}
+	for name, raw := range o.EachElement(o.Name+".urls", o.Fields["urls"]) {
+		if schema.IsNull(raw) {
+			o.Notes.NoteIgnored(name, "is null, so it is left out")
 			continue
 		}
-		row, mask := o.rootURL(name, raw, siteMask)
+		row, mask := readRootURL(o.Reading, name, raw, siteMask)
 		if l.UpdateType != UpdateRows || row.Text("URLMd5") == "" {
 			text := row.Text("URL")
-			if text == "" && o.err == nil {
-				o.notes.noteIgnored(name, "has no url, so it is left out")
+			if text == "" && o.Err == nil {
+				o.Notes.NoteIgnored(name, "has no url, so it is left out")
 				continue
 			}
-			row["URLMd5"] = KeyOfURL(text)
+			row["URLMd5"] = urlkey.Of(text)
 		} else if text := row.Text("URL"); text != "" {
-			row["URLMd5"] = keyFor(row.Text("URLMd5"), text)
+			row["URLMd5"] = urlkey.Choose(row.Text("URLMd5"), text)
 		}
 		row["ParentMd5"] = ""
 		if l.UpdateType != UpdateRows {
@@ -102,20 +106,20 @@ func (l *SiteLists) readURLs(o *object, site Patch) {
 
 // dropSiteID removes the site id of a row: rows belong to the updated site, whatever
 // site they name. It refuses an invalid id.
-func (r *reading) dropSiteID(name string, row Patch) {
-	r.keepFirstError(checkGiven(CheckSiteID, name, "siteId", row.Text("Site_Id")))
+func dropSiteID(r *lenient.Reading, name string, row schema.Patch) {
+	r.KeepFirstError(checkGiven(CheckSiteID, name, "siteId", row.Text("Site_Id")))
 	delete(row, "Site_Id")
 }
 
-func (l *SiteLists) readFilter(o *object) Patch {
-	var row Patch
+func (l *SiteLists) readFilter(o *lenient.Object) schema.Patch {
+	var row schema.Patch
 	if l.UpdateType == UpdateRows {
 		row = readFilterFields(o)
-		setDefaults(row, Patch{"Type": int64(1), "Mode": int64(0), "State": int64(1)})
+		setDefaults(row, schema.Patch{"Type": int64(1), "Mode": int64(0), "State": int64(1)})
 	} else {
 		row = readFilter(o, "")
 	}
-	o.dropSiteID(o.name, row)
+	dropSiteID(o.Reading, o.Name, row)
 	return row
 }
 
@@ -131,10 +135,10 @@ func (l *SiteLists) Normalize(object string, form func(text string, mask int64) 
 		normal, err := form(text, l.masks[i])
 		if err != nil {
 			reason := "cannot be normalized: " + err.Error()
-			return &FieldError{Object: fmt.Sprintf("%s.urls[%d]", object, i), Field: "url", Value: clipText(quoteJSON(text)), Reason: reason}
+			return &lenient.FieldError{Object: fmt.Sprintf("%s.urls[%d]", object, i), Field: "url", Value: lenient.ClipText(schema.QuoteJSON(text)), Reason: reason}
 		}
-		if row["URLMd5"] == KeyOfURL(text) {
-			row["URLMd5"] = KeyOfURL(normal)
+		if row["URLMd5"] == urlkey.Of(text) {
+			row["URLMd5"] = urlkey.Of(normal)
 		}
 		row["URL"] = normal
 	}

@@ -5,62 +5,67 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"time"
+
+	"hce/dc/internal/wire/errormask"
+	"hce/dc/internal/wire/lenient"
+	"hce/dc/internal/wire/schema"
+	"hce/dc/internal/wire/urlkey"
 )
 
 // URL is a stored URL: a row of urls_<site> (docs/spec/objects.md 2.7, docs/spec/storage.md 1.5).
 type URL struct {
-	SiteID          string    `json:"siteId" col:"Site_Id" fit:"id"`
-	URL             string    `json:"url" col:"URL" fit:"4096 bytes"`
-	Type            int64     `json:"type" col:"Type" fit:"u8"`
-	State           int64     `json:"state" col:"State" fit:"u8"`
-	Status          int64     `json:"status" col:"Status" fit:"u8"`
-	Crawled         int64     `json:"crawled" col:"Crawled" fit:"u64"`
-	Processed       int64     `json:"processed" col:"Processed" fit:"u64"`
-	URLMd5          string    `json:"urlMd5" col:"URLMd5" fit:"id"`
-	ContentType     string    `json:"contentType" col:"ContentType" fit:"255"`
-	RequestDelay    int64     `json:"requestDelay" col:"RequestDelay" fit:"u64"`       // ms
-	ProcessingDelay int64     `json:"processingDelay" col:"ProcessingDelay" fit:"u64"` // ms
-	HTTPTimeout     float64   `json:"httpTimeout" col:"HTTPTimeout"`                   // ms
-	Charset         string    `json:"charset" col:"Charset" fit:"64"`
-	BatchID         int64     `json:"batchId" col:"Batch_Id" fit:"u32"`
-	ErrorMask       ErrorMask `json:"errorMask" col:"ErrorMask" fit:"u64"`
-	CrawlingTime    int64     `json:"crawlingTime" col:"CrawlingTime" fit:"u64"`     // ms
-	ProcessingTime  int64     `json:"processingTime" col:"ProcessingTime" fit:"u64"` // ms
-	TotalTime       int64     `json:"totalTime" col:"TotalTime" fit:"u64"`           // ms
-	HTTPCode        int64     `json:"httpCode" col:"HTTPCode" fit:"u32"`
-	HTTPMethod      string    `json:"httpMethod" col:"HTTPMethod" fit:"16"`
-	Size            int64     `json:"size" col:"Size" fit:"size"` // bytes
-	LinksI          int64     `json:"linksI" col:"LinksI" fit:"u64"`
-	LinksE          int64     `json:"linksE" col:"LinksE" fit:"u64"`
-	Freq            int64     `json:"freq" col:"Freq" fit:"u64"`
-	Depth           int64     `json:"depth" col:"Depth" fit:"u64"`
-	RawContentMd5   string    `json:"rawContentMd5" col:"RawContentMd5" fit:"md5"`
-	ParentMd5       string    `json:"parentMd5" col:"ParentMd5" fit:"md5"` // "" for a root URL
-	LastModified    Date      `json:"lastModified" col:"LastModified"`
-	ETag            string    `json:"eTag" col:"ETag" fit:"255"`
-	MRate           float64   `json:"mRate" col:"MRate"`
-	MRateCounter    int64     `json:"mRateCounter" col:"MRateCounter" fit:"i64"`
-	UDate           Date      `json:"UDate" col:"UDate"`
-	CDate           Date      `json:"CDate" col:"CDate"`
-	TcDate          Date      `json:"tcDate" col:"TcDate"`
-	MaxURLsFromPage int64     `json:"maxURLsFromPage" col:"MaxURLsFromPage" fit:"u64"`
-	TagsMask        int64     `json:"tagsMask" col:"TagsMask" fit:"u64"`
-	TagsCount       int64     `json:"tagsCount" col:"TagsCount" fit:"u64"`
-	PDate           Date      `json:"pDate" col:"PDate"`
-	ContentURLMd5   string    `json:"contentURLMd5" col:"ContentURLMd5" fit:"md5"`
-	Priority        int64     `json:"priority" col:"Priority" fit:"u32"`
-	ClassifierMask  int64     `json:"classifierMask" col:"ClassifierMask" fit:"u64"`
+	SiteID          string         `json:"siteId" col:"Site_Id" fit:"id"`
+	URL             string         `json:"url" col:"URL" fit:"4096 bytes"`
+	Type            int64          `json:"type" col:"Type" fit:"u8"`
+	State           int64          `json:"state" col:"State" fit:"u8"`
+	Status          int64          `json:"status" col:"Status" fit:"u8"`
+	Crawled         int64          `json:"crawled" col:"Crawled" fit:"u64"`
+	Processed       int64          `json:"processed" col:"Processed" fit:"u64"`
+	URLMd5          string         `json:"urlMd5" col:"URLMd5" fit:"id"`
+	ContentType     string         `json:"contentType" col:"ContentType" fit:"255"`
+	RequestDelay    int64          `json:"requestDelay" col:"RequestDelay" fit:"u64"`       // ms
+	ProcessingDelay int64          `json:"processingDelay" col:"ProcessingDelay" fit:"u64"` // ms
+	HTTPTimeout     float64        `json:"httpTimeout" col:"HTTPTimeout"`                   // ms
+	Charset         string         `json:"charset" col:"Charset" fit:"64"`
+	BatchID         int64          `json:"batchId" col:"Batch_Id" fit:"u32"`
+	ErrorMask       errormask.Mask `json:"errorMask" col:"ErrorMask" fit:"u64"`
+	CrawlingTime    int64          `json:"crawlingTime" col:"CrawlingTime" fit:"u64"`     // ms
+	ProcessingTime  int64          `json:"processingTime" col:"ProcessingTime" fit:"u64"` // ms
+	TotalTime       int64          `json:"totalTime" col:"TotalTime" fit:"u64"`           // ms
+	HTTPCode        int64          `json:"httpCode" col:"HTTPCode" fit:"u32"`
+	HTTPMethod      string         `json:"httpMethod" col:"HTTPMethod" fit:"16"`
+	Size            int64          `json:"size" col:"Size" fit:"size"` // bytes
+	LinksI          int64          `json:"linksI" col:"LinksI" fit:"u64"`
+	LinksE          int64          `json:"linksE" col:"LinksE" fit:"u64"`
+	Freq            int64          `json:"freq" col:"Freq" fit:"u64"`
+	Depth           int64          `json:"depth" col:"Depth" fit:"u64"`
+	RawContentMd5   string         `json:"rawContentMd5" col:"RawContentMd5" fit:"md5"`
+	ParentMd5       string         `json:"parentMd5" col:"ParentMd5" fit:"md5"` // "" for a root URL
+	LastModified    schema.Date    `json:"lastModified" col:"LastModified"`
+	ETag            string         `json:"eTag" col:"ETag" fit:"255"`
+	MRate           float64        `json:"mRate" col:"MRate"`
+	MRateCounter    int64          `json:"mRateCounter" col:"MRateCounter" fit:"i64"`
+	UDate           schema.Date    `json:"UDate" col:"UDate"`
+	CDate           schema.Date    `json:"CDate" col:"CDate"`
+	TcDate          schema.Date    `json:"tcDate" col:"TcDate"`
+	MaxURLsFromPage int64          `json:"maxURLsFromPage" col:"MaxURLsFromPage" fit:"u64"`
+	TagsMask        int64          `json:"tagsMask" col:"TagsMask" fit:"u64"`
+	TagsCount       int64          `json:"tagsCount" col:"TagsCount" fit:"u64"`
+	PDate           schema.Date    `json:"pDate" col:"PDate"`
+	ContentURLMd5   string         `json:"contentURLMd5" col:"ContentURLMd5" fit:"md5"`
+	Priority        int64          `json:"priority" col:"Priority" fit:"u32"`
+	ClassifierMask  int64          `json:"classifierMask" col:"ClassifierMask" fit:"u64"`
 
 	// Columns that the specification does not have. Their keys are missing if they are empty.
-	Redirects        string `json:"redirects,omitempty" col:"Redirects" fit:"65535 bytes"` // see Hops
-	Canonical        string `json:"canonical,omitempty" col:"Canonical" fit:"4096 bytes"`  // declared by HTML or a Link header, absolute
-	RobotsMask       int64  `json:"robotsMask,omitempty" col:"RobotsMask" fit:"u8"`        // bits RobotsNoIndex and others
-	UnavailableAfter Date   `json:"unavailableAfter,omitempty" col:"UnavailableAfter"`     // robots: unavailable_after
-	ContentDate      Date   `json:"contentDate,omitempty" col:"ContentDate"`               // when the content last changed
-	SettingsSum      int64  `json:"settingsSum,omitempty" col:"SettingsSum" fit:"u32"`     // of the settings that the page was read with; see SumUnprocessed
-	Retries          int64  `json:"retries,omitempty" col:"Retries" fit:"u32"`             // answers in a row that mean "later"
-	RetryDate        Date   `json:"retryDate,omitempty" col:"RetryDate"`                   // not selected before
-	RetryCause       string `json:"retryCause,omitempty" col:"RetryCause" fit:"32"`        // of the last of Retries; CauseTrap
+	Redirects        string      `json:"redirects,omitempty" col:"Redirects" fit:"65535 bytes"` // see Hops
+	Canonical        string      `json:"canonical,omitempty" col:"Canonical" fit:"4096 bytes"`  // declared by HTML or a Link header, absolute
+	RobotsMask       int64       `json:"robotsMask,omitempty" col:"RobotsMask" fit:"u8"`        // bits RobotsNoIndex and others
+	UnavailableAfter schema.Date `json:"unavailableAfter,omitempty" col:"UnavailableAfter"`     // robots: unavailable_after
+	ContentDate      schema.Date `json:"contentDate,omitempty" col:"ContentDate"`               // when the content last changed
+	SettingsSum      int64       `json:"settingsSum,omitempty" col:"SettingsSum" fit:"u32"`     // of the settings that the page was read with; see SumUnprocessed
+	Retries          int64       `json:"retries,omitempty" col:"Retries" fit:"u32"`             // answers in a row that mean "later"
+	RetryDate        schema.Date `json:"retryDate,omitempty" col:"RetryDate"`                   // not selected before
+	RetryCause       string      `json:"retryCause,omitempty" col:"RetryCause" fit:"32"`        // of the last of Retries; CauseTrap
 
 	SiteSelect  int64           `json:"siteSelect"`
 	ContentMask int64           `json:"contentMask"`
@@ -86,27 +91,27 @@ func (u URL) MarshalJSON() ([]byte, error) {
 // UnmarshalJSON reads a URL of an answer or a batch. A missing or null key does not
 // change its field. Values out of bounds are changed to fit (see Column.Fit).
 func (u *URL) UnmarshalJSON(b []byte) error {
-	o := new(reading).newObject("URL", b)
-	o.loose = true
-	p := o.readColumns(URLColumns)
-	u.SiteSelect = o.readInt("siteSelect", u.SiteSelect)
-	u.ContentMask = o.readInt("contentMask", u.ContentMask)
-	u.URLPut = o.readRaw("urlPut")
-	u.URLUpdate = o.readRaw("urlUpdate")
-	if o.err == nil {
-		Apply(u, URLColumns, p, "")
+	o := new(lenient.Reading).NewObject("URL", b)
+	o.Loose = true
+	p := o.ReadColumns(URLColumns)
+	u.SiteSelect = o.ReadInt("siteSelect", u.SiteSelect)
+	u.ContentMask = o.ReadInt("contentMask", u.ContentMask)
+	u.URLPut = o.ReadRaw("urlPut")
+	u.URLUpdate = o.ReadRaw("urlUpdate")
+	if o.Err == nil {
+		schema.Apply(u, URLColumns, p, "")
 		if u.URL != "" {
-			u.URLMd5 = keyFor(u.URLMd5, u.URL)
+			u.URLMd5 = urlkey.Choose(u.URLMd5, u.URL)
 		}
 	}
-	return o.err
+	return o.Err
 }
 
 // NewURL returns a URL with the defaults of URLs that the service creates itself
 // (docs/spec/objects.md 2.7, column "auto"), except MaxURLsFromPage: the limit of the site.
 func NewURL(siteID, text string) URL {
 	return URL{
-		SiteID: siteID, URL: text, URLMd5: KeyOfURL(text), Status: StatusNew, HTTPMethod: "get",
+		SiteID: siteID, URL: text, URLMd5: urlkey.Of(text), Status: StatusNew, HTTPMethod: "get",
 		RequestDelay: 500, ProcessingDelay: 500, HTTPTimeout: 30000,
 		SiteSelect: SelectNone,
 	}
@@ -140,8 +145,8 @@ func (u *URL) Indexed(now time.Time) bool {
 }
 
 // Declared returns the columns of what the page says about itself.
-func (u *URL) Declared() Patch {
-	p := Patch{"RobotsMask": u.RobotsMask, "Canonical": u.Canonical, "UnavailableAfter": nil}
+func (u *URL) Declared() schema.Patch {
+	p := schema.Patch{"RobotsMask": u.RobotsMask, "Canonical": u.Canonical, "UnavailableAfter": nil}
 	if u.UnavailableAfter != "" {
 		p["UnavailableAfter"] = string(u.UnavailableAfter)
 	}
@@ -174,7 +179,7 @@ func (u *URL) Unasked() bool { return u.Status == StatusCrawled && u.Crawled == 
 func (u *URL) Resource() bool { return u.TagsCount == 0 && u.TagsMask != 0 }
 
 // Md5 returns the md5 of a text or of bytes in lower-case hexadecimal. It is the id of a site; the
-// key of a URL is KeyOfURL.
+// key of a URL is that of package urlkey.
 func Md5[T string | []byte](data T) string {
 	sum := md5.Sum([]byte(data))
 	return hex.EncodeToString(sum[:])

@@ -3,6 +3,9 @@ package wire
 import (
 	"cmp"
 	"encoding/json"
+
+	"hce/dc/internal/wire/lenient"
+	"hce/dc/internal/wire/urlkey"
 )
 
 // DBFields are the columns in an answer to URL_CONTENT if the request has no
@@ -26,28 +29,28 @@ type URLContentRequest struct {
 }
 
 // ReadURLContent reads the list of URL_CONTENT.
-func ReadURLContent(raw json.RawMessage, n *Notes) ([]URLContentRequest, error) {
-	return readNullable("URLContentObject", raw, n, URLContentRequest{Null: true}, func(o *object) URLContentRequest {
+func ReadURLContent(raw json.RawMessage, n *lenient.Notes) ([]URLContentRequest, error) {
+	return lenient.ReadNullable("URLContentObject", raw, n, URLContentRequest{Null: true}, func(o *lenient.Object) URLContentRequest {
 		r := URLContentRequest{
-			SiteID:         o.readText("siteId"),
-			URL:            o.readText("url"),
-			URLMd5:         o.readMD5("urlMd5"),
-			Mask:           o.readInt("contentTypeMask", MaskProcessed|MaskRawLast),
-			AttributeNames: o.readTexts("attributeNames", []string{"*"}),
+			SiteID:         o.ReadText("siteId"),
+			URL:            o.ReadText("url"),
+			URLMd5:         o.ReadMD5("urlMd5"),
+			Mask:           o.ReadInt("contentTypeMask", MaskProcessed|MaskRawLast),
+			AttributeNames: o.ReadTexts("attributeNames", []string{"*"}),
 			DBFields:       DBFields,
-			Tags:           o.readTexts("tagNames", nil),
+			Tags:           o.ReadTexts("tagNames", nil),
 		}
-		if o.hasField("dbFieldsList") && o.fields["dbFieldsList"][0] == '[' {
-			r.DBFields = o.readTexts("dbFieldsList", nil)
+		if o.HasField("dbFieldsList") && o.Fields["dbFieldsList"][0] == '[' {
+			r.DBFields = o.ReadTexts("dbFieldsList", nil)
 		}
-		if o.hasField("urlFetch") {
-			f := readObject(o.reading, o.name+".urlFetch", o.fields["urlFetch"], readURLFetch)
+		if o.HasField("urlFetch") {
+			f := lenient.ReadObject(o.Reading, o.Name+".urlFetch", o.Fields["urlFetch"], readURLFetch)
 			if f.SitesCriterion.Where == "" && r.SiteID != "" {
 				f.Sites = append(f.Sites, r.SiteID)
 			}
 			r.Fetch = &f
 		}
-		r.SiteID, r.URLMd5 = cmp.Or(r.SiteID, GeneralSite), keyFor(keyToFind(r.URLMd5), r.URL)
+		r.SiteID, r.URLMd5 = cmp.Or(r.SiteID, GeneralSite), urlkey.Choose(keyToFind(r.URLMd5), r.URL)
 		return r
 	})
 }

@@ -4,6 +4,9 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+
+	"hce/dc/internal/wire/lenient"
+	"hce/dc/internal/wire/schema"
 )
 
 // URLFetchRequest is one element of URL_FETCH (docs/spec/objects.md 2.9, docs/spec/storage.md 4.10).
@@ -14,10 +17,10 @@ type URLFetchRequest struct {
 	MaxURLs        int64 // 0: no total limit
 	Algorithm      int64 // 0 site after site, 1 proportional
 	Locking        bool
-	LockTimeout    int64 // seconds between tries
-	SiteUpdate     Patch // columns to set in every visited site
+	LockTimeout    int64        // seconds between tries
+	SiteUpdate     schema.Patch // columns to set in every visited site
 	SiteLists      SiteLists
-	URLUpdate      Patch // columns to set in every returned row
+	URLUpdate      schema.Patch // columns to set in every returned row
 	AttributeNames []string
 
 	// The daemon sets the fields below; they are not part of the specification.
@@ -47,39 +50,39 @@ type URLFetchRequest struct {
 const FirstURLs = 8
 
 // ReadURLFetch reads the list of URL_FETCH.
-func ReadURLFetch(raw json.RawMessage, n *Notes) ([]URLFetchRequest, error) {
-	return readList("URLFetch", raw, n, readURLFetch)
+func ReadURLFetch(raw json.RawMessage, n *lenient.Notes) ([]URLFetchRequest, error) {
+	return lenient.ReadList("URLFetch", raw, n, readURLFetch)
 }
 
-func readURLFetch(o *object) URLFetchRequest {
+func readURLFetch(o *lenient.Object) URLFetchRequest {
 	r := URLFetchRequest{
-		Sites:          o.readTexts("sitesList", []string{}),
-		SitesCriterion: o.readCriterion("sitesCriterions", Criterion{OrderBy: "Priority DESC, TcDate ASC"}),
-		URLsCriterion:  o.readCriterion("urlsCriterions", Criterion{OrderBy: "CDate ASC", Limit: "20"}),
-		MaxURLs:        o.readInt("maxURLs", 20),
-		Algorithm:      o.readInt("algorithm", 0),
-		Locking:        o.readBool("isLocking", true),
-		LockTimeout:    o.readInt("lockIterationTimeout", 1),
-		AttributeNames: o.readTexts("attributeNames", []string{"*"}),
-		SkipBusySites:  o.readBool("skipBusySites", false),
-		PaceTime:       o.readInt("paceTime", 0),
-		AsBatch:        o.readBoundedInt("asBatch", 0, boundsOf("u32")),
+		Sites:          o.ReadTexts("sitesList", []string{}),
+		SitesCriterion: readCriterion(o, "sitesCriterions", Criterion{OrderBy: "Priority DESC, TcDate ASC"}),
+		URLsCriterion:  readCriterion(o, "urlsCriterions", Criterion{OrderBy: "CDate ASC", Limit: "20"}),
+		MaxURLs:        o.ReadInt("maxURLs", 20),
+		Algorithm:      o.ReadInt("algorithm", 0),
+		Locking:        o.ReadBool("isLocking", true),
+		LockTimeout:    o.ReadInt("lockIterationTimeout", 1),
+		AttributeNames: o.ReadTexts("attributeNames", []string{"*"}),
+		SkipBusySites:  o.ReadBool("skipBusySites", false),
+		PaceTime:       o.ReadInt("paceTime", 0),
+		AsBatch:        o.ReadBoundedInt("asBatch", 0, schema.BoundsOf("u32")),
 	}
-	notes := o.notes
-	o.notes = nil // unknown keys of updates are not noted
-	if o.isObject("siteUpdate") {
-		u := readSiteUpdate(o.readChild("siteUpdate"))
+	notes := o.Notes
+	o.Notes = nil // unknown keys of updates are not noted
+	if o.IsObject("siteUpdate") {
+		u := readSiteUpdate(o.ReadChild("siteUpdate"))
 		r.SiteUpdate, r.SiteLists = u.Set, u.SiteLists
 	}
-	if o.isObject("urlUpdate") {
-		r.URLUpdate = readURLUpdate(o.readChild("urlUpdate")).Set
+	if o.IsObject("urlUpdate") {
+		r.URLUpdate = readURLUpdate(o.ReadChild("urlUpdate")).Set
 	}
-	o.notes = notes
+	o.Notes = notes
 	if r.Algorithm != 0 && r.Algorithm != 1 {
-		o.refuseField("algorithm", "is not 0 (site after site) or 1 (proportional)")
+		o.RefuseField("algorithm", "is not 0 (site after site) or 1 (proportional)")
 	}
 	if r.MaxURLs < 0 {
-		o.refuseField("maxURLs", "is below 0")
+		o.RefuseField("maxURLs", "is below 0")
 	}
 	return r
 }
@@ -131,7 +134,7 @@ func (r URLReturnRequest) Check(object string) (err error) {
 	}
 	for field, n := range map[string]int64{"batchId": r.BatchID, "maxAttempts": r.MaxAttempts, "age": r.Age, "maxURLs": r.MaxURLs} {
 		if n < 0 && err == nil {
-			err = &FieldError{Object: object, Field: field, Value: fmt.Sprint(n), Reason: "is below 0"}
+			err = &lenient.FieldError{Object: object, Field: field, Value: fmt.Sprint(n), Reason: "is below 0"}
 		}
 	}
 	return err

@@ -7,6 +7,9 @@ import (
 	"fmt"
 	"regexp"
 	"strings"
+
+	"hce/dc/internal/wire/lenient"
+	"hce/dc/internal/wire/schema"
 )
 
 // URLPutRequest is one element of URL_PUT (docs/spec/objects.md 2.9, docs/spec/storage.md 4.16).
@@ -21,30 +24,30 @@ type URLPutRequest struct {
 
 // PutDict is the content of a URLPutRequest.
 type PutDict struct {
-	ID    string  // key of a processed content; "": the key of the URL
-	Data  *string // nil if missing
-	CDate Date    // of a processed content; "": now
+	ID    string      // key of a processed content; "": the key of the URL
+	Data  *string     // nil if missing
+	CDate schema.Date // of a processed content; "": now
 }
 
 var suffixPattern = regexp.MustCompile(`^[0-9A-Za-z_.-]{0,64}$`)
 
 // ReadURLPut reads the list of URL_PUT. It accepts an element without data: the answer
 // reports that.
-func ReadURLPut(raw json.RawMessage, n *Notes) ([]URLPutRequest, error) {
-	return readList("URLPutObj", raw, n, readURLPut)
+func ReadURLPut(raw json.RawMessage, n *lenient.Notes) ([]URLPutRequest, error) {
+	return lenient.ReadList("URLPutObj", raw, n, readURLPut)
 }
 
 // ReadURLPutObject reads and checks the urlPut of another operation. siteID and urlMd5
 // are the defaults of its keys; data is mandatory.
 func ReadURLPutObject(name string, raw json.RawMessage, siteID, urlMd5 string) (URLPutRequest, error) {
-	r, err := readOne(name, raw, nil, func(o *object) URLPutRequest {
+	r, err := lenient.ReadOne(name, raw, nil, func(o *lenient.Object) URLPutRequest {
 		r := readURLPut(o)
-		if !o.hasField("siteId") {
+		if !o.HasField("siteId") {
 			r.SiteID = siteID
 		}
 		r.URLMd5 = cmp.Or(r.URLMd5, urlMd5)
 		if r.PutDict.Data == nil {
-			o.keepFirstError(&FieldError{Object: name + ".putDict", Field: "data", Reason: "is missing"})
+			o.KeepFirstError(&lenient.FieldError{Object: name + ".putDict", Field: "data", Reason: "is missing"})
 		}
 		return r
 	})
@@ -87,33 +90,33 @@ func plainOrBase64(text string) []byte {
 	return data
 }
 
-func readURLPut(o *object) URLPutRequest {
+func readURLPut(o *lenient.Object) URLPutRequest {
 	r := URLPutRequest{
-		SiteID: o.siteID(), URLMd5: o.readMD5("urlMd5"), Criterion: o.readCriterion("criterions", Criterion{}),
-		ContentType: o.readInt("contentType", ContentRaw), Suffix: o.readText("fileStorageSuffix"),
+		SiteID: readSiteID(o), URLMd5: o.ReadMD5("urlMd5"), Criterion: readCriterion(o, "criterions", Criterion{}),
+		ContentType: o.ReadInt("contentType", ContentRaw), Suffix: o.ReadText("fileStorageSuffix"),
 	}
-	if !o.hasField("putDict") {
-		o.refuseField("putDict", "is missing")
+	if !o.HasField("putDict") {
+		o.RefuseField("putDict", "is missing")
 		return r
 	}
-	r.PutDict = readObject(o.reading, o.name+".putDict", o.fields["putDict"], func(o *object) PutDict {
-		o.acceptUnused("cDate", "properties")
-		return PutDict{ID: o.readMD5("id"), Data: o.bytesOrNil("data"), CDate: o.readDate("CDate")}
+	r.PutDict = lenient.ReadObject(o.Reading, o.Name+".putDict", o.Fields["putDict"], func(o *lenient.Object) PutDict {
+		o.AcceptUnused("cDate", "properties")
+		return PutDict{ID: o.ReadMD5("id"), Data: o.BytesOrNil("data"), CDate: readDateField(o, "CDate")}
 	})
 	return r
 }
 
-// readDate reads a date. It returns "" for an absent date and for an expression.
-func (o *object) readDate(field string) Date {
-	if !o.hasField(field) {
+// readDateField reads a date. It returns "" for an absent date and for an expression.
+func readDateField(o *lenient.Object, field string) schema.Date {
+	if !o.HasField(field) {
 		return ""
 	}
-	value, _, ok := readDate(o.fields[field])
+	value, _, ok := schema.ReadDate(o.Fields[field])
 	if !ok {
-		o.refuseField(field, KindDate.refusalReason(o.fields[field]))
+		o.RefuseField(field, schema.KindDate.RefusalReason(o.Fields[field]))
 	}
 	text, _ := value.(string)
-	return Date(text)
+	return schema.Date(text)
 }
 
 // Check refuses invalid site ids, md5 keys, file suffixes and content types. object is
@@ -126,7 +129,7 @@ func (r URLPutRequest) Check(object string) error {
 		err = cmp.Or(err, checkGiven(CheckMd5, object+".putDict", "id", r.PutDict.ID))
 	case ContentRaw, ContentTidy, ContentHeaders, ContentRequests, ContentMeta, ContentCookies, ContentDynamic, ContentChain, ContentHops:
 	default:
-		wrong := &FieldError{Object: object, Field: "contentType", Value: fmt.Sprint(r.ContentType), Reason: "is not a type of content"}
+		wrong := &lenient.FieldError{Object: object, Field: "contentType", Value: fmt.Sprint(r.ContentType), Reason: "is not a type of content"}
 		err = cmp.Or(err, error(wrong))
 	}
 	return err

@@ -4,11 +4,15 @@ import (
 	"cmp"
 	"encoding/json"
 	"strings"
+
+	"hce/dc/internal/wire/lenient"
+	"hce/dc/internal/wire/schema"
+	"hce/dc/internal/wire/urlkey"
 )
 
 // URLNewRequest is one element of URL_NEW (docs/spec/objects.md 2.7).
 type URLNewRequest struct {
-	Row        Patch // columns that the request sets, and URLMd5
+	Row        schema.Patch // columns that the request sets, and URLMd5
 	SiteSelect int64
 	Attributes []Attribute
 	Update     *URLUpdateRequest // applied if the URL is already known; nil: no update
@@ -16,46 +20,46 @@ type URLNewRequest struct {
 }
 
 // ReadURLNew reads the list of URL_NEW.
-func ReadURLNew(raw json.RawMessage, n *Notes) ([]URLNewRequest, error) {
-	return readList("URLNew", raw, n, func(o *object) URLNewRequest {
-		r := URLNewRequest{Row: o.readColumns(URLColumns), SiteSelect: o.readInt("siteSelect", SelectNone)}
-		o.acceptUnused("contentMask", "chainId", "errorNames", "host")
+func ReadURLNew(raw json.RawMessage, n *lenient.Notes) ([]URLNewRequest, error) {
+	return lenient.ReadList("URLNew", raw, n, func(o *lenient.Object) URLNewRequest {
+		r := URLNewRequest{Row: o.ReadColumns(URLColumns), SiteSelect: o.ReadInt("siteSelect", SelectNone)}
+		o.AcceptUnused("contentMask", "chainId", "errorNames", "host")
 		text := r.Row.Text("URL")
 		if text == "" {
-			o.refuseField("url", "is missing")
+			o.RefuseField("url", "is missing")
 		}
-		r.Row["URLMd5"] = keyFor(r.Row.Text("URLMd5"), text)
-		r.Attributes = o.readAttributes()
-		if o.isObject("urlUpdate") {
-			u := readObject(o.reading, o.name+".urlUpdate", o.fields["urlUpdate"], readURLUpdate)
+		r.Row["URLMd5"] = urlkey.Choose(r.Row.Text("URLMd5"), text)
+		r.Attributes = readAttributes(o)
+		if o.IsObject("urlUpdate") {
+			u := lenient.ReadObject(o.Reading, o.Name+".urlUpdate", o.Fields["urlUpdate"], readURLUpdate)
 			r.Update = &u
 		}
-		r.Put = o.readRaw("urlPut")
+		r.Put = o.ReadRaw("urlPut")
 		return r
 	})
 }
 
 // readAttributes reads items of the form {name: value} and skips other items
 // (docs/spec/objects.md 2.7).
-func (o *object) readAttributes() []Attribute {
+func readAttributes(o *lenient.Object) []Attribute {
 	var list []Attribute
-	for _, raw := range o.readList("attributes") {
+	for _, raw := range o.ReadList("attributes") {
 		var pair map[string]json.RawMessage
 		if json.Unmarshal(raw, &pair) != nil || len(pair) != 1 {
 			continue
 		}
 		for name, value := range pair {
-			if isNull(value) {
+			if schema.IsNull(value) {
 				continue
 			}
-			text, ok := readText(value)
-			switch reason := AttributeName.textReason(name); {
+			text, ok := schema.ReadText(value)
+			switch reason := schema.AttributeName.TextReason(name); {
 			case reason != "" || strings.ContainsRune(name, 0):
-				o.refuseField("attributes", "has a name that is not 1 to 255 characters other than NUL")
+				o.RefuseField("attributes", "has a name that is not 1 to 255 characters other than NUL")
 			case ok:
 				list = append(list, Attribute{Name: name, Value: text})
 			case value[0] == '"':
-				o.refuseField("attributes", KindText.refusalReason(value))
+				o.RefuseField("attributes", schema.KindText.RefusalReason(value))
 			}
 		}
 	}
@@ -73,31 +77,31 @@ func (r URLNewRequest) Check(object string) error {
 type URLUpdateRequest struct {
 	SiteID     string // GeneralSite by default
 	URLMd5     string // "": Criterion selects the rows
-	Set        Patch
+	Set        schema.Patch
 	Criterion  Criterion
 	Attributes []Attribute
 	Put        json.RawMessage // a URL_PUT to do afterwards; nil: no content
 }
 
 // ReadURLUpdate reads the list of URL_UPDATE.
-func ReadURLUpdate(raw json.RawMessage, n *Notes) ([]URLUpdateRequest, error) {
-	return readList("URLUpdate", raw, n, readURLUpdate)
+func ReadURLUpdate(raw json.RawMessage, n *lenient.Notes) ([]URLUpdateRequest, error) {
+	return lenient.ReadList("URLUpdate", raw, n, readURLUpdate)
 }
 
-func readURLUpdate(o *object) URLUpdateRequest {
-	r := URLUpdateRequest{Set: o.readColumns(URLColumns)}
+func readURLUpdate(o *lenient.Object) URLUpdateRequest {
+	r := URLUpdateRequest{Set: o.ReadColumns(URLColumns)}
 	r.SiteID = cmp.Or(r.Set.Text("Site_Id"), GeneralSite)
 	r.URLMd5 = r.Set.Text("URLMd5")
 	if text := r.Set.Text("URL"); text != "" {
-		r.URLMd5 = keyFor(r.URLMd5, text)
+		r.URLMd5 = urlkey.Choose(r.URLMd5, text)
 	}
 	delete(r.Set, "URL")
 	delete(r.Set, "URLMd5")
 	delete(r.Set, "Site_Id")
-	r.Criterion = o.readCriterion("criterions", Criterion{Limit: "1"})
-	r.Attributes = o.readAttributes()
-	r.Put = o.readRaw("urlPut")
-	o.acceptUnused("siteSelect", "contentMask", "chainId", "urlUpdate", "errorNames", "host")
+	r.Criterion = readCriterion(o, "criterions", Criterion{Limit: "1"})
+	r.Attributes = readAttributes(o)
+	r.Put = o.ReadRaw("urlPut")
+	o.AcceptUnused("siteSelect", "contentMask", "chainId", "urlUpdate", "errorNames", "host")
 	return r
 }
 
@@ -113,12 +117,12 @@ type URLStatusRequest struct {
 }
 
 // ReadURLStatus reads the list of URL_STATUS. It converts a URL to its key.
-func ReadURLStatus(raw json.RawMessage, n *Notes) ([]URLStatusRequest, error) {
-	return readList("URLStatus", raw, n, func(o *object) URLStatusRequest {
-		r := URLStatusRequest{SiteID: o.siteID()}
-		text, _, md5 := o.urlOrKey()
+func ReadURLStatus(raw json.RawMessage, n *lenient.Notes) ([]URLStatusRequest, error) {
+	return lenient.ReadList("URLStatus", raw, n, func(o *lenient.Object) URLStatusRequest {
+		r := URLStatusRequest{SiteID: readSiteID(o)}
+		text, _, md5 := readURLOrKey(o)
 		if text == nil || *text == "" {
-			o.refuseField("url", "is missing")
+			o.RefuseField("url", "is missing")
 		}
 		r.URLMd5 = keyToFind(md5)
 		return r

@@ -6,13 +6,17 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+
+	"hce/dc/internal/wire/errormask"
+	"hce/dc/internal/wire/lenient"
+	"hce/dc/internal/wire/schema"
 )
 
 func TestReadSiteNewWithOldSpellings(t *testing.T) {
 	raw := json.RawMessage(`{"cDate":"NOW()","description":"rnd","filters":[{"pattern":"http://h/(.*)","siteId":"b85ab149a528bd0a024fa0f43e80b5fc","type":1},{"pattern":"x","type":0}],
 		"id":"b85ab149a528bd0a024fa0f43e80b5fc","httpTimeout":"20000","maxURLs":20.9,"tcDate":"NULL","uDate":{"str":"NOW()"},"recrawlDate":"2026-01-05",
 		"properties":{"A":"1","B":[null,"2",null],"C":3},"urls":["http://h/",{"url":"http://h/b","userId":4}],"userId":9,"parentMD5":""}`)
-	n := &Notes{}
+	n := &lenient.Notes{}
 	r, err := ReadSiteNew(raw, n)
 	if err != nil {
 		t.Fatal(err)
@@ -20,7 +24,7 @@ func TestReadSiteNewWithOldSpellings(t *testing.T) {
 	if err := r.Check(); err != nil {
 		t.Fatal(err)
 	}
-	for column, want := range map[string]any{"CDate": Expr("NOW()"), "TcDate": nil, "UDate": Expr("NOW()"), "RecrawlDate": "2026-01-05 00:00:00",
+	for column, want := range map[string]any{"CDate": schema.Expr("NOW()"), "TcDate": nil, "UDate": schema.Expr("NOW()"), "RecrawlDate": "2026-01-05 00:00:00",
 		"HTTPTimeout": 20000.0, "MaxURLs": int64(20), "User_Id": int64(9)} {
 		if got, ok := r.Site[column]; !ok || got != want {
 			t.Errorf("%s = %#v (set %v), want %#v", column, got, ok, want)
@@ -99,7 +103,7 @@ func batch(raw json.RawMessage) error {
 
 func TestBatchRoundTrip(t *testing.T) {
 	in := Batch{ID: 7, DBMode: 3, CrawlerType: 1, MaxIterations: 1, Items: []BatchItem{{SiteID: "s", URLID: Md5("http://h/"), URL: NewURL("s", "http://h/"), BaseURL: "http://h/"}}}
-	in.Items[0].URL.ErrorMask = ErrTimeout | ErrGuard
+	in.Items[0].URL.ErrorMask = errormask.Timeout | errormask.Guard
 	in.Items[0].URL.CDate = "2026-01-05 10:00:00"
 	raw, err := json.Marshal(in)
 	if err != nil {
@@ -134,17 +138,6 @@ func TestContentsWithoutURL(t *testing.T) {
 	}
 }
 
-func TestErrorBitsMatchTheTable(t *testing.T) {
-	for i, b := range errorBits {
-		if b.Bit != i || b.Name == "" || b.Message == "" {
-			t.Errorf("bit %d is described as %+v", i, b)
-		}
-	}
-	if ErrGuard != 1<<58 || ErrMaxExecutionTime != 1<<52 || ErrDatabase != 1<<56 || ErrRobots != 1<<11 || ErrScraper != 1<<36 {
-		t.Error("the constants do not match the table")
-	}
-}
-
 func TestReplyHasTheFormOfTheCall(t *testing.T) {
 	for in, want := range map[string]string{
 		`["SITE_STATUS",{"id":"a"}]`: `["SITE_STATUS",1]`,
@@ -174,7 +167,7 @@ func TestRealTimeBatchRoundTrip(t *testing.T) {
 		"attributes":[{"siteId":"s","name":"a","value":"v","urlMd5":"","cDate":null},{"topic":"sport"}]},
 		"siteObj":{"fetchType":7,"properties":[{"name":"P","value":"1"}]}}]}`
 	for kind, carried := range map[int]bool{CrawlRealTime: true, CrawlNormal: false} {
-		b, err := ReadBatch([]byte(fmt.Sprintf(text, kind)), &Notes{})
+		b, err := ReadBatch([]byte(fmt.Sprintf(text, kind)), &lenient.Notes{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -182,7 +175,7 @@ func TestRealTimeBatchRoundTrip(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		again, err := ReadBatch(raw, &Notes{})
+		again, err := ReadBatch(raw, &lenient.Notes{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -205,7 +198,7 @@ func TestGroupsKeepTheOrderOfFirstItems(t *testing.T) {
 
 func TestOverlayKeys(t *testing.T) {
 	var none *SiteOverlay
-	a, b := &SiteOverlay{Row: Patch{"State": int64(1)}, Source: json.RawMessage(`{"state":1}`)}, &SiteOverlay{Row: Patch{"State": int64(2)}}
+	a, b := &SiteOverlay{Row: schema.Patch{"State": int64(1)}, Source: json.RawMessage(`{"state":1}`)}, &SiteOverlay{Row: schema.Patch{"State": int64(2)}}
 	if same := (&SiteOverlay{Row: a.Row}).Key(); a.Key() != same || a.Key() == b.Key() || none.Key() == (&SiteOverlay{}).Key() {
 		t.Errorf("keys %q, %q, %q, %q", a.Key(), same, b.Key(), none.Key())
 	}

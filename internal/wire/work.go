@@ -3,6 +3,9 @@ package wire
 import (
 	"context"
 	"time"
+
+	"hce/dc/internal/wire/errormask"
+	"hce/dc/internal/wire/schema"
 )
 
 // Mark is the state of a row that a task wants to work on.
@@ -19,16 +22,16 @@ type Mark struct {
 // (docs/spec/DECISIONS.md 5.6).
 type Fetched struct {
 	URLMd5  string
-	URL     string // for the archive of Files; may be ""
-	Set     Patch  // columns of the URL's row, except Crawled
-	Crawled bool   // increment Crawled
+	URL     string       // for the archive of Files; may be ""
+	Set     schema.Patch // columns of the URL's row, except Crawled
+	Crawled bool         // increment Crawled
 	// First means that the page was never crawled before: its links increment the Freq of
 	// their rows. This costs one update for each distinct known link.
 	First    bool
-	SiteBits ErrorMask // errors to add to the site
+	SiteBits errormask.Mask // errors to add to the site
 	// HeldUntil is the earliest time of the next request to the host of a row that is
 	// handed back. "": at once.
-	HeldUntil Date
+	HeldUntil schema.Date
 
 	Links []Link     // for the page's own site, in order
 	Rules *LinkRules // of Links; nil: DefaultLinkRules
@@ -53,7 +56,7 @@ type Fetched struct {
 type Link struct {
 	URL URL // the row to insert
 	// Update are columns to set in a known row that is reset (RECRAWL_URL_UPDATE).
-	Update Patch
+	Update schema.Patch
 	// Chain makes the link a part of a chain: limits of the site do not apply, and a known
 	// row gets TypeChain (docs/spec/crawling.md 5.11).
 	Chain bool
@@ -106,9 +109,9 @@ type ReadRaw = func(ctx context.Context, md5 string, kind int) ([]byte, error)
 // Extracted is the outcome of processing one URL.
 type Extracted struct {
 	URLMd5    string
-	Set       Patch  // columns of the URL's row, except Processed
-	Processed bool   // increment Processed
-	Content   []byte // JSON for the key-value store; nil: store nothing
+	Set       schema.Patch // columns of the URL's row, except Processed
+	Processed bool         // increment Processed
+	Content   []byte       // JSON for the key-value store; nil: store nothing
 
 	Expressions []FieldExpression // columns to compute after the row is stored
 	Items       []ExtractedItem   // further rows, of the items of the page

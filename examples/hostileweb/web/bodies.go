@@ -14,38 +14,46 @@ import (
 	"sync"
 	"time"
 
-	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/errormask"
 )
 
-func bodyTraps() []Trap {
-	small := "<!DOCTYPE html><title>A page</title><p>It has a text.</p>"
+const small = "<!DOCTYPE html><title>A page</title><p>It has a text.</p>"
+
+// floodTraps bodies have no end, or grow when they are unpacked.
+func floodTraps() []Trap {
 	return []Trap{
-		{Path: "/body/endless", What: "a page without an end, in chunks", Ends: listMasks(wire.ErrSize),
+		{Path: "/body/endless", What: "a page without an end, in chunks", Ends: listMasks(errormask.Size),
 			serve: serveBody(htmlUTF8, func(w io.Writer) { floodText(w, "<p>And then the tide came in.</p>\n") })},
-		{Path: "/body/endless-plain", What: "a page without an end, until the connection closes", Ends: listMasks(wire.ErrSize),
+		{Path: "/body/endless-plain", What: "a page without an end, until the connection closes", Ends: listMasks(errormask.Size),
 			serve: sendThenFlood(okHead+"\r\n", "<p>And then the tide went out.</p>\n")},
-		{Path: "/body/nul-endless", What: "NUL bytes without an end", Ends: listMasks(wire.ErrSize),
+		{Path: "/body/nul-endless", What: "NUL bytes without an end", Ends: listMasks(errormask.Size),
 			serve: serveBody(htmlUTF8, func(w io.Writer) { floodText(w, "\x00") })},
-		{Path: "/body/gzip-bomb", What: "4 GiB in 4 MiB of gzip, a few members repeated", Ends: listMasks(wire.ErrSize),
+		{Path: "/body/gzip-bomb", What: "4 GiB in 4 MiB of gzip, a few members repeated", Ends: listMasks(errormask.Size),
 			serve: serveEncoded("gzip", func(w io.Writer) { repeatBytes(w, gzipMember(), 256) })},
-		{Path: "/body/gzip-gzip-bomb", What: "gzip in gzip: two gigabytes in four kilobytes", Ends: listMasks(wire.ErrSize),
+		{Path: "/body/gzip-gzip-bomb", What: "gzip in gzip: two gigabytes in four kilobytes", Ends: listMasks(errormask.Size),
 			serve: serveEncoded("gzip, gzip", func(w io.Writer) { _, _ = w.Write(nestedBomb()) })},
-		{Path: "/body/gzip-headers", What: "a gzip member whose file name never ends", Ends: listMasks(wire.ErrPageConvert, wire.ErrSize),
+		{Path: "/body/gzip-headers", What: "a gzip member whose file name never ends", Ends: listMasks(errormask.PageConvert, errormask.Size),
 			serve: serveEncoded("gzip", func(w io.Writer) {
 				_, _ = io.WriteString(w, "\x1f\x8b\x08\x08\x00\x00\x00\x00\x00\xff")
 				floodText(w, "name")
 			})},
-		{Path: "/body/gzip-empty-members", What: "gzip members that hold nothing, without an end", Ends: listMasks(wire.ErrSize),
+		{Path: "/body/gzip-empty-members", What: "gzip members that hold nothing, without an end", Ends: listMasks(errormask.Size),
 			serve: serveEncoded("gzip", func(w io.Writer) { repeatBytes(w, packGzip(nil), mostSent/23) })},
-		{Path: "/body/deflate-bomb", What: "64 MiB in 64 KiB of deflate", Ends: listMasks(wire.ErrSize),
+		{Path: "/body/deflate-bomb", What: "64 MiB in 64 KiB of deflate", Ends: listMasks(errormask.Size),
 			serve: serveEncoded("deflate", func(w io.Writer) { _, _ = w.Write(zlibBomb()) })},
-		{Path: "/body/brotli-bomb", What: "256 MiB in 211 bytes of brotli", Ends: listMasks(wire.ErrSize),
+		{Path: "/body/brotli-bomb", What: "256 MiB in 211 bytes of brotli", Ends: listMasks(errormask.Size),
 			serve: serveEncoded("br", func(w io.Writer) { _, _ = w.Write(brotliBomb()) })},
-		{Path: "/body/zstd-bomb", What: "1 GiB in 32 KiB of zstd", Ends: listMasks(wire.ErrSize),
+		{Path: "/body/zstd-bomb", What: "1 GiB in 32 KiB of zstd", Ends: listMasks(errormask.Size),
 			serve: serveEncoded("zstd", func(w io.Writer) { _, _ = w.Write(zstdBomb(8192)) })},
-		{Path: "/body/zstd-window", What: "a zstd frame that asks for a window of 2 GiB", Ends: listMasks(wire.ErrPageConvert),
+		{Path: "/body/zstd-window", What: "a zstd frame that asks for a window of 2 GiB", Ends: listMasks(errormask.PageConvert),
 			serve: serveEncoded("zstd", func(w io.Writer) { _, _ = w.Write([]byte("\x28\xb5\x2f\xfd\x00\xa8\x01\x00\x00")) })},
-		{Path: "/body/ten-codings", What: "ten codings, one in the other", Ends: listMasks(wire.ErrPageConvert),
+	}
+}
+
+// codingTraps bodies are not what their content coding says.
+func codingTraps() []Trap {
+	return []Trap{
+		{Path: "/body/ten-codings", What: "ten codings, one in the other", Ends: listMasks(errormask.PageConvert),
 			serve: serveEncoded(strings.TrimSuffix(strings.Repeat("gzip, ", 10), ", "), func(w io.Writer) {
 				b := []byte(small)
 				for range 10 {
@@ -53,18 +61,18 @@ func bodyTraps() []Trap {
 				}
 				_, _ = w.Write(b)
 			})},
-		{Path: "/body/not-gzip", What: "said to be gzip, and is not", Ends: listMasks(wire.ErrPageConvert),
+		{Path: "/body/not-gzip", What: "said to be gzip, and is not", Ends: listMasks(errormask.PageConvert),
 			serve: serveEncoded("gzip", func(w io.Writer) { _, _ = io.WriteString(w, small) })},
-		{Path: "/body/cut-gzip", What: "gzip that breaks off", Ends: listMasks(wire.ErrPageConvert),
+		{Path: "/body/cut-gzip", What: "gzip that breaks off", Ends: listMasks(errormask.PageConvert),
 			serve: serveEncoded("gzip", func(w io.Writer) {
 				b := packGzip([]byte(strings.Repeat(small, 100)))
 				_, _ = w.Write(b[:len(b)/2])
 			})},
-		{Path: "/body/gzip-no-trailer", What: "gzip without its checksum and length", Ends: listMasks(wire.ErrFetchHTTP), Kept: true,
+		{Path: "/body/gzip-no-trailer", What: "gzip without its checksum and length", Ends: listMasks(errormask.FetchHTTP), Kept: true,
 			serve: serveEncoded("gzip", func(w io.Writer) { b := packGzip([]byte(small)); _, _ = w.Write(b[:len(b)-8]) })},
-		{Path: "/body/gzip-half-trailer", What: "gzip with half of its checksum and length", Ends: listMasks(wire.ErrFetchHTTP), Kept: true,
+		{Path: "/body/gzip-half-trailer", What: "gzip with half of its checksum and length", Ends: listMasks(errormask.FetchHTTP), Kept: true,
 			serve: serveEncoded("gzip", func(w io.Writer) { b := packGzip([]byte(small)); _, _ = w.Write(b[:len(b)-4]) })},
-		{Path: "/body/gzip-checksum", What: "gzip with a wrong checksum", Ends: listMasks(wire.ErrFetchHTTP), Kept: true,
+		{Path: "/body/gzip-checksum", What: "gzip with a wrong checksum", Ends: listMasks(errormask.FetchHTTP), Kept: true,
 			serve: serveEncoded("gzip", func(w io.Writer) {
 				b := packGzip([]byte(small))
 				b[len(b)-8] ^= 1
@@ -75,7 +83,7 @@ func bodyTraps() []Trap {
 			serve: serveEncoded("gzip", func(w io.Writer) { _, _ = w.Write(append(packGzip([]byte(small)), packGzip([]byte(small))...)) })},
 		{Path: "/body/x-gzip", What: "gzip by its old name", serve: serveEncoded("x-gzip", func(w io.Writer) { _, _ = w.Write(packGzip([]byte(small))) })},
 		{Path: "/body/coding-none", What: "the content coding none", serve: serveEncoded("none", func(w io.Writer) { _, _ = io.WriteString(w, small) })},
-		{Path: "/body/gzip-empty", What: "said to be gzip, without a byte", Ends: listMasks(wire.ErrEmpty), serve: serveEncoded("gzip", func(io.Writer) {})},
+		{Path: "/body/gzip-empty", What: "said to be gzip, without a byte", Ends: listMasks(errormask.Empty), serve: serveEncoded("gzip", func(io.Writer) {})},
 		{Path: "/body/deflate-bare", What: "deflate without the header of zlib",
 			serve: serveEncoded("deflate", func(w io.Writer) {
 				z, err := flate.NewWriter(w, flate.BestSpeed)
@@ -84,19 +92,25 @@ func bodyTraps() []Trap {
 					_ = z.Close()
 				}
 			})},
-		{Path: "/body/png", What: "an image that is said to be HTML", Ends: listMasks(wire.ErrMIME, 0),
+	}
+}
+
+// bodyTraps bodies stop, or are no text.
+func bodyTraps() []Trap {
+	return []Trap{
+		{Path: "/body/png", What: "an image that is said to be HTML", Ends: listMasks(errormask.MIME, 0),
 			serve: serveText(htmlUTF8, "\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR\x00\x00\x00\x01\x00\x00\x00\x01\x08\x06\x00\x00\x00")},
-		{Path: "/body/drip", What: "one byte in a tenth of a second, for ten minutes", Ends: listMasks(wire.ErrTimeout), Stalls: true,
+		{Path: "/body/drip", What: "one byte in a tenth of a second, for ten minutes", Ends: listMasks(errormask.Timeout), Stalls: true,
 			serve: dripText("drop ", 100*time.Millisecond)},
-		{Path: "/body/silent", What: "half a page, and then nothing", Ends: listMasks(wire.ErrTimeout), Stalls: true,
+		{Path: "/body/silent", What: "half a page, and then nothing", Ends: listMasks(errormask.Timeout), Stalls: true,
 			serve: sendThenStall(okHead + "\r\n<title>Half a page</title><p>And now")},
-		{Path: "/body/reset", What: "half a page, and a reset", Ends: listMasks(wire.ErrPageConvert, wire.ErrConnection),
+		{Path: "/body/reset", What: "half a page, and a reset", Ends: listMasks(errormask.PageConvert, errormask.Connection),
 			serve: sendThenAbort(okHead + "Content-Length: 5000\r\n\r\n<title>Half a page</title>")},
 		{Path: "/body/nul", What: "a page with NUL bytes in its words and tags",
 			serve: serveText(htmlUTF8, "<!DOCTYPE html><ti\x00tle>Zero\x00s</title><p>One\x00two <a hr\x00ef=\"/x\" href=\"/\x00y\">l\x00ink</a>"+strings.Repeat("\x00", 1000))},
-		{Path: "/body/binary", What: "noise that is said to be HTML", Ends: listMasks(wire.ErrMIME, 0),
+		{Path: "/body/binary", What: "noise that is said to be HTML", Ends: listMasks(errormask.MIME, 0),
 			serve: serveBody(htmlUTF8, func(w io.Writer) { _, _ = w.Write(randomBytes(200_000)) })},
-		{Path: "/body/empty", What: "no body at all", Ends: listMasks(wire.ErrEmpty), serve: serveText(htmlUTF8, "")},
+		{Path: "/body/empty", What: "no body at all", Ends: listMasks(errormask.Empty), serve: serveText(htmlUTF8, "")},
 		{Path: "/body/space", What: "8 MB of spaces", serve: serveRepeated("", " ", 8_000_000, "")},
 	}
 }

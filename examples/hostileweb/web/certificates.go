@@ -13,19 +13,19 @@ import (
 	"net"
 	"time"
 
-	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/errormask"
 )
 
 // tlsHost is a host with a TLS certificate.
 type tlsHost struct {
 	name, what string
-	ends       []wire.ErrorMask
+	ends       []errormask.Mask
 	cert       func(c *x509.Certificate) // changes a valid certificate
 	self       bool                      // self-signed
 }
 
 func tlsTraps() []tlsHost {
-	gone := listMasks(wire.ErrConnection)
+	gone := listMasks(errormask.Connection)
 	return []tlsHost{
 		{name: "tls-good", what: "a certificate of this web's own authority", cert: func(*x509.Certificate) {}},
 		{name: "tls-expired", what: "a certificate that ended yesterday", ends: gone, cert: func(c *x509.Certificate) { c.NotAfter = time.Now().Add(-24 * time.Hour) }},
@@ -47,9 +47,9 @@ func tlsHosts() []Trap {
 		list = append(list, Trap{Host: h.name, Path: "/page.html", What: "TLS: " + h.what, Ends: h.ends, serve: serveText(htmlUTF8, doc)})
 	}
 	return append(list,
-		Trap{Host: "tls-none", Path: "/page.html", What: "TLS: plain HTTP where TLS should be", Ends: listMasks(wire.ErrConnection)},
-		Trap{Host: "tls-noise", Path: "/page.html", What: "TLS: noise where the hand-shake should be", Ends: listMasks(wire.ErrConnection)},
-		Trap{Host: "tls-silent", Path: "/page.html", What: "TLS: a hand-shake that never goes on", Ends: listMasks(wire.ErrTimeout), Stalls: true},
+		Trap{Host: "tls-none", Path: "/page.html", What: "TLS: plain HTTP where TLS should be", Ends: listMasks(errormask.Connection)},
+		Trap{Host: "tls-noise", Path: "/page.html", What: "TLS: noise where the hand-shake should be", Ends: listMasks(errormask.Connection)},
+		Trap{Host: "tls-silent", Path: "/page.html", What: "TLS: a hand-shake that never goes on", Ends: listMasks(errormask.Timeout), Stalls: true},
 	)
 }
 

@@ -4,7 +4,7 @@ import (
 	"strings"
 	"unicode/utf16"
 
-	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/errormask"
 )
 
 const (
@@ -15,8 +15,8 @@ const (
 // charsetTraps are pages with bytes that contradict their label. Readable text is not an error;
 // undecodable bytes set bit 13.
 func charsetTraps() []Trap {
-	damaged := listMasks(wire.ErrBadEncoding)
-	either := listMasks(0, wire.ErrBadEncoding)
+	damaged := listMasks(errormask.BadEncoding)
+	either := listMasks(0, errormask.BadEncoding)
 	html := func(label string) string { return "text/html; charset=" + label }
 	return []Trap{
 		{Path: "/charset/broken-utf8", What: "UTF-8 with lone, cut and overlong bytes", Ends: damaged, serve: serveText(htmlUTF8, halfUTF8+strings.Repeat("é", 500))},

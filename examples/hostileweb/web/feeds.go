@@ -9,7 +9,7 @@ import (
 	"sync"
 
 	"hce/dc/examples/siteserver/site"
-	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/errormask"
 )
 
 const (
@@ -34,13 +34,13 @@ func feedTraps() []Trap {
 		{Path: "/feed/cut.xml", What: "a feed that breaks off", serve: serveText(rss, rssHead+"<item><title>x")},
 		{Path: "/feed/html.xml", What: "a page that is said to be a feed", serve: serveText(rss, doc)},
 		{Path: "/feed/odd.xml", What: "items without links, with invalid links, with invalid dates", serve: serveText(rss, rssHead+`<item/><item><link>javascript:alert(1)</link></item><item><link>http://10.0.0.1/</link><pubDate>Foo, 99 Bar 99999</pubDate></item><item><guid isPermaLink="maybe">`+strings.Repeat("g", 100_000)+`</guid></item></channel></rss>`)},
-		{Path: "/feed/bomb.xml", What: "a feed that unpacks to 1 GiB", Ends: listMasks(wire.ErrSize), serve: func(w http.ResponseWriter, r *http.Request) {
+		{Path: "/feed/bomb.xml", What: "a feed that unpacks to 1 GiB", Ends: listMasks(errormask.Size), serve: func(w http.ResponseWriter, r *http.Request) {
 			w.Header().Set("Content-Encoding", "gzip")
 			serveBody(rss, func(w io.Writer) { repeatBytes(w, gzipMember(), 64) })(w, r)
 		}},
 
-		{Path: "/sitemap/million.xml", What: "a million entries, 25 MB", Ends: listMasks(wire.ErrSize), serve: serveSitemap(1_000_000)},
-		{Path: "/sitemap/half.xml", What: "half a million entries, 13 MB", Ends: listMasks(wire.ErrMaxURLsFromPage), serve: serveSitemap(400_000)},
+		{Path: "/sitemap/million.xml", What: "a million entries, 25 MB", Ends: listMasks(errormask.Size), serve: serveSitemap(1_000_000)},
+		{Path: "/sitemap/half.xml", What: "half a million entries, 13 MB", Ends: listMasks(errormask.MaxURLsFromPage), serve: serveSitemap(400_000)},
 		{Path: "/sitemap/million.xml.gz", What: "a million entries in 2 MB of gzip", serve: serveGzip(millionEntries)},
 		{Path: "/sitemap/bomb.xml.gz", What: "1 GiB in 1 MiB of gzip, as a file", serve: func(w http.ResponseWriter, r *http.Request) {
 			w.Header().Set("Content-Type", "application/gzip")

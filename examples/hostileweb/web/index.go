@@ -8,7 +8,7 @@ import (
 	"strings"
 	"text/tabwriter"
 
-	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/errormask"
 )
 
 var indexPage = template.Must(template.New("index").Parse(`<!DOCTYPE html>
@@ -44,7 +44,7 @@ func (t Trap) End() string {
 	return strings.Join(texts, " or ")
 }
 
-func endText(mask wire.ErrorMask) string {
+func endText(mask errormask.Mask) string {
 	if mask == 0 {
 		return "no error"
 	}

@@ -6,14 +6,14 @@ import (
 	"strconv"
 	"strings"
 
-	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/errormask"
 )
 
 // redirectTraps lead in loops, to forbidden targets, or nowhere.
 func redirectTraps() []Trap {
-	guard := listMasks(wire.ErrGuard | wire.ErrConnection)
-	nowhere := listMasks(wire.ErrBadRedirection)
-	many := listMasks(wire.ErrMaxHTTPRedirects)
+	guard := listMasks(errormask.Guard | errormask.Connection)
+	nowhere := listMasks(errormask.BadRedirection)
+	many := listMasks(errormask.MaxHTTPRedirects)
 	list := []Trap{
 		{Path: "/redirect/self", What: "to itself", Ends: many, serve: redirectTo("/redirect/self")},
 		{Path: "/redirect/loop/a", What: "to a page that leads back", Ends: many, serve: redirectTo("/redirect/loop/b")},
@@ -42,8 +42,8 @@ func redirectTraps() []Trap {
 		{Path: "/redirect/chain/1", What: "three steps, the last into a private network", Ends: guard, serve: redirectTo("/redirect/chain/2")},
 		{Path: "/redirect/chain/2", What: "two steps, the last into a private network", Ends: guard, serve: redirectTo("/redirect/chain/3")},
 		{Path: "/redirect/chain/3", What: "one step into a private network", Ends: guard, serve: redirectTo("http://10.0.0.1/")},
-		{Path: "/redirect/to-error", What: "to an invalid answer", Ends: listMasks(wire.ErrFetchHTTP), serve: redirectTo("/answer/smtp")},
-		{Path: "/redirect/unknown", What: "to a name that does not exist", Ends: listMasks(wire.ErrConnection), serve: redirectTo("http://nowhere.invalid/")},
+		{Path: "/redirect/to-error", What: "to an invalid answer", Ends: listMasks(errormask.FetchHTTP), serve: redirectTo("/answer/smtp")},
+		{Path: "/redirect/unknown", What: "to a name that does not exist", Ends: listMasks(errormask.Connection), serve: redirectTo("http://nowhere.invalid/")},
 	}
 	for _, p := range []struct{ name, target, what string }{
 		{"metadata", "http://169.254.169.254/latest/meta-data/", "the address where clouds keep their secrets"},

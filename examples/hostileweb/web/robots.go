@@ -6,13 +6,13 @@ import (
 	"net/http"
 	"strings"
 
-	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/errormask"
 )
 
 // robotsFile is a host whose robots.txt is the trap. It has one ordinary page at path.
 type robotsFile struct {
 	name, what, path string
-	ends             []wire.ErrorMask
+	ends             []errormask.Mask
 	stalls, putOff   bool
 	serve            http.HandlerFunc
 }
@@ -21,7 +21,7 @@ type robotsFile struct {
 // everything, and of a file that is too long the beginning counts.
 func robotsFiles() []robotsFile {
 	const plainText = "text/plain; charset=utf-8"
-	forbidden := listMasks(wire.ErrRobots)
+	forbidden := listMasks(errormask.Robots)
 	deny := "User-agent: *\nDisallow: /\n"
 	code := func(code int) http.HandlerFunc {
 		return func(w http.ResponseWriter, r *http.Request) {
@@ -59,10 +59,10 @@ func robotsFiles() []robotsFile {
 		{name: "robots-noise", what: "noise", serve: serveBody(plainText, func(w io.Writer) { _, _ = w.Write(randomBytes(100_000)) })},
 		{name: "robots-utf16", what: "UTF-16", ends: forbidden, serve: serveText(plainText, "\xff\xfe"+encodeUTF16(deny))},
 		{name: "robots-mark", what: "rules after a byte order mark, with lines that end in CR", ends: forbidden, serve: serveText(plainText, "\ufeff"+strings.ReplaceAll(deny, "\n", "\r"))},
-		{name: "robots-silent", what: "no answer, ever", ends: listMasks(wire.ErrTimeout), stalls: true, serve: sendThenStall("")},
-		{name: "robots-drip", what: "one byte in a tenth of a second", ends: listMasks(wire.ErrTimeout), stalls: true, serve: dripText("# drop\n", 100_000_000)},
-		{name: "robots-reset", what: "a reset connection", ends: listMasks(wire.ErrConnection), serve: sendThenAbort("")},
-		{name: "robots-header", what: "headers without an end", ends: listMasks(wire.ErrSize), serve: sendThenFlood("HTTP/1.1 200 OK\r\n", "X-Flood: more\r\n")},
+		{name: "robots-silent", what: "no answer, ever", ends: listMasks(errormask.Timeout), stalls: true, serve: sendThenStall("")},
+		{name: "robots-drip", what: "one byte in a tenth of a second", ends: listMasks(errormask.Timeout), stalls: true, serve: dripText("# drop\n", 100_000_000)},
+		{name: "robots-reset", what: "a reset connection", ends: listMasks(errormask.Connection), serve: sendThenAbort("")},
+		{name: "robots-header", what: "headers without an end", ends: listMasks(errormask.Size), serve: sendThenFlood("HTTP/1.1 200 OK\r\n", "X-Flood: more\r\n")},
 		{name: "robots-delay", what: "invalid and negative delays", serve: serveText(plainText, "User-agent: *\nCrawl-delay: -5\nCrawl-delay: NaN\nCrawl-delay: 1e-9\nCrawl-delay: many\nDisallow:\n")},
 		{name: "robots-sitemaps", what: "ten thousand sitemaps, in private networks", serve: serveBody(plainText, func(w io.Writer) { writeRepeated(w, "Sitemap: http://10.0.0.1/x.xml\n", 10_000) })},
 	}

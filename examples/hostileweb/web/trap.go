@@ -4,7 +4,7 @@ import (
 	"net/http"
 	"slices"
 
-	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/errormask"
 )
 
 // Trap is one URL of the hostile web and the expected result of its crawl.
@@ -15,7 +15,7 @@ type Trap struct {
 	Path string
 	What string // what the server does
 	// Ends are the expected error masks of the row; empty means no error.
-	Ends []wire.ErrorMask
+	Ends []errormask.Mask
 	// Stalls says that only the client's timeout ends the answer.
 	Stalls bool
 	// Kept says that the page is stored although Ends has FETCH_HTTP_ERROR: the answer violates HTTP,
@@ -28,7 +28,7 @@ type Trap struct {
 }
 
 // Fits reports whether mask is an expected result of this trap.
-func (t Trap) Fits(mask wire.ErrorMask) bool {
+func (t Trap) Fits(mask errormask.Mask) bool {
 	if len(t.Ends) == 0 {
 		return mask == 0
 	}
@@ -36,12 +36,12 @@ func (t Trap) Fits(mask wire.ErrorMask) bool {
 }
 
 // marks are the bits of a page that is stored and processed all the same.
-const marks = wire.ErrBadEncoding | wire.ErrMaxURLsFromPage | wire.ErrHTMLParse | wire.ErrRawNotStored | wire.ErrRSSEmpty
+const marks = errormask.BadEncoding | errormask.MaxURLsFromPage | errormask.HTMLParse | errormask.RawNotStored | errormask.RSSEmpty
 
 // Keeps reports whether a page that ends with mask is stored.
-func (t Trap) Keeps(mask wire.ErrorMask) bool {
+func (t Trap) Keeps(mask errormask.Mask) bool {
 	mask &^= marks
-	return mask == 0 || t.Kept && mask == wire.ErrFetchHTTP
+	return mask == 0 || t.Kept && mask == errormask.FetchHTTP
 }
 
 // Stored says what is stored of the answer.
@@ -64,11 +64,15 @@ func (t Trap) Stored() string {
 // Traps lists all traps: those of the main host by group, then the other hosts.
 func Traps() []Trap {
 	var all []Trap
-	for _, group := range [][]Trap{bodyTraps(), lengthTraps(), answerTraps(), redirectTraps(), markupTraps(), linkTraps(), charsetTraps(), feedTraps(), robotsHosts(), tlsHosts()} {
+	for _, group := range [][]Trap{
+		floodTraps(), codingTraps(), bodyTraps(), lengthTraps(), answerTraps(), redirectTraps(),
+		nestedTraps(), giantTraps(), unfinishedTraps(), scriptTraps(), referralTraps(),
+		linkTraps(), charsetTraps(), feedTraps(), robotsHosts(), tlsHosts(),
+	} {
 		all = append(all, group...)
 	}
 	return all
 }
 
 // listMasks returns its arguments as a list.
-func listMasks(masks ...wire.ErrorMask) []wire.ErrorMask { return masks }
+func listMasks(masks ...errormask.Mask) []errormask.Mask { return masks }

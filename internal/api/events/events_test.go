@@ -12,6 +12,8 @@ import (
 	"hce/dc/internal/testkit/testlog"
 	"hce/dc/internal/testkit/testwait"
 	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/errormask"
+	"hce/dc/internal/wire/urlkey"
 )
 
 const root = "https://coast.example/"
@@ -91,7 +93,7 @@ func (w *watch) expect(want ...string) {
 // updateRow changes columns of a row.
 func (w *watch) updateRow(site, url string, fields map[string]any) {
 	w.Helper()
-	fields["siteId"], fields["urlMd5"] = site, wire.KeyOfURL(url)
+	fields["siteId"], fields["urlMd5"] = site, urlkey.Of(url)
 	w.mustAsk(wire.URLUpdate, []any{fields})
 }
 
@@ -172,7 +174,7 @@ func TestSiteTrouble(t *testing.T) {
 	testwait.Until(t, "a pause is told", func() bool { return len(w.all(SiteTrouble)) > 0 })
 	site := stores.NewSite(root)
 	for i := range 12 {
-		stores.AddFailed(site, fmt.Sprint(root, i), 503, wire.ErrHTTP)
+		stores.AddFailed(site, fmt.Sprint(root, i), 503, errormask.HTTP)
 	}
 	testwait.Until(t, "the site is in trouble", func() bool { return len(w.all(SiteTrouble)) > 1 })
 	if got := w.all(SiteTrouble); len(got) != 2 || !strings.Contains(got[0], "the daemon pauses: the disk is full") || !strings.Contains(got[1], allFailed) {

@@ -16,6 +16,7 @@ import (
 	"hce/dc/internal/cli/storestest"
 	"hce/dc/internal/testkit/testwait"
 	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/urlkey"
 )
 
 // childDir is the folder of the log of a child, childPort the port of the service.
@@ -57,7 +58,7 @@ func TestKills(t *testing.T) {
 	change := func(n int64) {
 		site := n % 2
 		url := fmt.Sprint([]string{root, "https://cliff.example/"}[site], n*7%41)
-		key := wire.KeyOfURL(url)
+		key := urlkey.Of(url)
 		fields := map[string]any{"siteId": sites[site], "urlMd5": key, "crawled": n, "processed": n, "size": n, "rawContentMd5": wire.Md5(fmt.Sprint(n)), "status": wire.StatusProcessed, "httpCode": 200}
 		if latest[key] == 0 {
 			stores.AddURL(sites[site], url, map[string]any{"size": n, "rawContentMd5": wire.Md5(fmt.Sprint(n))})

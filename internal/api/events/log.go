@@ -15,8 +15,8 @@ import (
 	"hce/dc/internal/storage/sqldb"
 )
 
-// createTables makes the tables. pages has the version of each page that was told last; goneVersion: page.gone.
-const createTables = `
+// tables makes the tables. pages has the version of each page that was told last; goneVersion: page.gone.
+const tables = `
 CREATE TABLE IF NOT EXISTS meta(name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS events(seq INTEGER PRIMARY KEY AUTOINCREMENT, at INTEGER NOT NULL, type TEXT NOT NULL, data TEXT NOT NULL);
 CREATE TABLE IF NOT EXISTS sites(site TEXT PRIMARY KEY, state TEXT NOT NULL) WITHOUT ROWID;
@@ -53,7 +53,7 @@ func openStore(dir string, keep int64) (*store, error) {
 		return nil, err
 	}
 	s := &store{write: write, keep: keep}
-	if _, err = write.Exec(createTables); err == nil {
+	if _, err = write.Exec(tables); err == nil {
 		_, err = write.Exec("INSERT OR IGNORE INTO meta(name, value) VALUES('name', ?)", strings.ToLower(rand.Text()[:12]))
 	}
 	if err == nil {

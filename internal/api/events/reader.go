@@ -7,10 +7,11 @@ import (
 	"log/slog"
 	"time"
 
-	"hce/dc/internal/cli/hce"
 	"hce/dc/internal/cli/pages"
 	"hce/dc/internal/cli/service"
+	"hce/dc/internal/cli/subcommand"
 	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/schema"
 )
 
 const (
@@ -66,7 +67,7 @@ func (r *reader) readSites(ctx context.Context) (ready bool, err error) {
 		return false, err
 	}
 	start := time.Now()
-	sites, err := hce.Sites(ctx, r.service)
+	sites, err := subcommand.Sites(ctx, r.service)
 	r.listing = time.Since(start)
 	if err != nil {
 		return false, fmt.Errorf("list sites: %w", err)
@@ -231,11 +232,11 @@ func (v *visit) readChanges(ctx context.Context) error {
 
 // overlapStart returns the date before the watermark at which the stream is read.
 func (v *visit) overlapStart() string {
-	at, ok := wire.Date(v.state.Watermark).Time()
+	at, ok := schema.Date(v.state.Watermark).Time()
 	if !ok {
 		return noRows
 	}
-	return string(wire.DateOf(at.Add(-v.overlap)))
+	return string(schema.DateOf(at.Add(-v.overlap)))
 }
 
 // sweep compares all keys of a site with the versions that were told. counters are those before it. After a kill it begins again.

@@ -7,6 +7,7 @@ import (
 
 	"hce/dc/internal/cli/pages"
 	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/errormask"
 )
 
 // failedRequests is how many requests in a row must fail before a site is in trouble.
@@ -54,7 +55,7 @@ func (v *visit) tellSite(ctx context.Context) error {
 func (v *visit) findTrouble(ctx context.Context) (string, error) {
 	waits := v.site.State == wire.SiteActive && v.site.NewURLs > 0
 	switch {
-	case waits && v.site.OverLimits(wire.ErrSiteMaxErrors, 0) != 0:
+	case waits && v.site.OverLimits(errormask.SiteMaxErrors, 0) != 0:
 		return fmt.Sprintf("the site has more errors than maxErrors (%d) allows", v.site.MaxErrors), nil
 	case waits && v.paused != "":
 		return "the daemon pauses: " + v.paused, nil

@@ -16,7 +16,7 @@ import (
 	"strings"
 	"time"
 
-	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/urlkey"
 )
 
 // Kind is a kind of resource, and the value of the form field opt.
@@ -75,7 +75,7 @@ type Document struct {
 
 // UUIDOf returns the name-based UUID of a URL (RFC 9562 5.5, name space URL), so that it is the same
 // in each index.
-func UUIDOf(url string) string { return wire.UUIDOfURL(url) }
+func UUIDOf(url string) string { return urlkey.UUID(url) }
 
 // ValidUUID reports whether text has the form of a UUID in lower case.
 func ValidUUID(text string) bool {

@@ -34,6 +34,9 @@ func crawlOf(s Site) Crawl {
 
 // StartCrawl creates a site and returns its crawl, which a daemon has begun.
 func (a *Actions) StartCrawl(ctx context.Context, n NewSite) (Crawl, error) {
+	if a.NoCrawler != "" {
+		return Crawl{}, &Conflict{a.NoCrawler}
+	}
 	site, err := a.CreateSite(ctx, n)
 	return crawlOf(site), err
 }

@@ -14,12 +14,13 @@ import (
 	"time"
 
 	"hce/dc/internal/cli/service"
-	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/schema"
 )
 
 // Actions acts on the sites of a service. Goroutines may share it.
 type Actions struct {
-	Service service.Service
+	Service   service.Service
+	NoCrawler string // why nothing crawls new sites, for a person; "": a daemon does
 }
 
 // Invalid says that what a person asks for is wrong, and what to do.
@@ -61,7 +62,7 @@ func isPartial(err error) bool {
 }
 
 // timeOf returns a date of a row, nil without one.
-func timeOf(d wire.Date) *time.Time {
+func timeOf(d schema.Date) *time.Time {
 	if t, ok := d.Time(); ok {
 		return &t
 	}

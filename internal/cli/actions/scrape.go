@@ -96,9 +96,8 @@ func headerOf(typed map[string]string) (http.Header, error) {
 
 // Page asks for a page and reads it. The error is an *Invalid or a *Failure, or says that ctx has ended.
 func (s *Scraper) Page(ctx context.Context, r Scrape) (page ScrapedPage, err error) {
-	urls, err := rootsOf("url", []string{r.URL})
+	url, err := canonicalURL("url", r.URL)
 	if err != nil {
-		err.(*Invalid).Field = "url"
 		return page, err
 	}
 	mode, known := modes[r.Mode]
@@ -113,7 +112,7 @@ func (s *Scraper) Page(ctx context.Context, r Scrape) (page ScrapedPage, err err
 	if err != nil {
 		return page, err
 	}
-	answer, err := s.fetch(ctx, urls[0], header)
+	answer, err := s.fetch(ctx, url, header)
 	if err != nil {
 		return page, err
 	}

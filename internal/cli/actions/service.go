@@ -2,6 +2,7 @@ package actions
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -58,11 +59,11 @@ func Explain(ctx context.Context, crawler Command, typed, site string) (json.Raw
 	return json.RawMessage(bytes.TrimSpace(out.Bytes())), nil
 }
 
-// Export chooses what is exported.
+// Export chooses what is exported: by default the pages that hce export writes.
 type Export struct {
 	Site, Format string
 	Fields       []string
-	Failed       bool
+	All, NoIndex bool      // all URLs, also failed and waiting ones; pages that ask not to be indexed, too
 	Since        time.Time // of the last change of the content; zero: all
 }
 
@@ -79,13 +80,15 @@ func (a *Actions) ExportJob(ctx context.Context, e Export) (export.Job, error) {
 		return export.Job{}, err
 	}
 	var parts []string
-	for _, part := range []string{format.Where, map[bool]string{true: Failed}[e.Failed]} {
-		if part != "" {
-			parts = append(parts, "("+part+")")
-		}
+	switch {
+	case e.All:
+	case e.NoIndex:
+		parts = append(parts, cmp.Or(format.Where, export.Fetched))
+	default:
+		parts = append(parts, format.DefaultWhere())
 	}
 	if !e.Since.IsZero() {
-		parts = append(parts, "`ContentDate`>='"+e.Since.UTC().Format(time.DateTime)+"'")
+		parts = append(parts, export.SinceWhere(e.Since.UTC().Format(time.DateTime)))
 	}
 	return export.Job{
 		Reader: pages.Reader{Service: a.Service, Where: strings.Join(parts, " AND ")}, Sites: []string{e.Site}, Format: format, Settings: export.Settings{Fields: e.Fields},

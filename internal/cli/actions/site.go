@@ -13,6 +13,7 @@ import (
 	"hce/dc/internal/cli/target"
 	"hce/dc/internal/wire"
 	"hce/dc/internal/wire/prop"
+	"hce/dc/internal/wire/secret"
 )
 
 // Site is a site with its counters.
@@ -99,8 +100,8 @@ func settingsOf(s wire.Site) *Settings {
 
 // shownValue is the value of a property as people write it: a text without its quotes, stars for a secret.
 func shownValue(name, stored string) string {
-	if stored != "" && wire.IsSecretProperty(name) {
-		return wire.HiddenValue
+	if stored != "" && secret.IsProperty(name) {
+		return secret.Hidden
 	}
 	if text, err := prop.Text(json.RawMessage(stored)); err == nil {
 		return text
@@ -201,22 +202,40 @@ func (s Settings) checkProperties() error {
 	return nil
 }
 
-// rootsOf returns the canonical form of root URLs.
-func rootsOf(field string, typed []string) (roots []string, err error) {
+// canonicalURLs returns the canonical form of URLs.
+func canonicalURLs(field string, typed []string) (urls []string, err error) {
 	for i, one := range typed {
 		u, err := target.Parse(one)
+		if err == nil && u.Guessed {
+			err = errors.New("it has no scheme; begin with https://")
+		}
 		if err != nil {
 			return nil, &Invalid{fmt.Sprintf("%s[%d]", field, i), one, err.Error()}
 		}
-		if u.Guessed {
-			return nil, &Invalid{fmt.Sprintf("%s[%d]", field, i), one, "it has no scheme; begin with https://"}
-		}
-		if slices.Contains(roots, u.Text) {
-			return nil, &Invalid{fmt.Sprintf("%s[%d]", field, i), one, "it is given twice"}
-		}
-		roots = append(roots, u.Text)
+		urls = append(urls, u.Text)
 	}
-	return roots, nil
+	return urls, nil
+}
+
+// rootsOf returns the canonical form of root URLs, each of which may be there once.
+func rootsOf(field string, typed []string) ([]string, error) {
+	roots, err := canonicalURLs(field, typed)
+	for i, root := range roots {
+		if slices.Contains(roots[:i], root) {
+			return nil, &Invalid{fmt.Sprintf("%s[%d]", field, i), typed[i], "it is given twice"}
+		}
+	}
+	return roots, err
+}
+
+// canonicalURL returns the canonical form of a URL.
+func canonicalURL(field, typed string) (string, error) {
+	urls, err := canonicalURLs(field, []string{typed})
+	if invalid, is := errors.AsType[*Invalid](err); is {
+		invalid.Field = field
+		return "", invalid
+	}
+	return urls[0], nil
 }
 
 // objectOf returns the object of SITE_NEW.

@@ -9,6 +9,7 @@ import (
 	"hce/dc/internal/cli/pages"
 	"hce/dc/internal/web/revalidate"
 	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/urlkey"
 )
 
 // Statuses are the names of the statuses of URLs, each with its condition on rows.
@@ -53,11 +54,11 @@ func (u URLs) condition() (string, error) {
 		parts = append(parts, "`URL` LIKE '"+strings.NewReplacer("%", `\%`, "_", `\_`).Replace(u.Prefix)+"%'")
 	}
 	if u.URL != "" {
-		urls, err := rootsOf("url", []string{u.URL})
+		url, err := canonicalURL("url", u.URL)
 		if err != nil {
 			return "", err
 		}
-		parts = append(parts, "`URLMd5`='"+wire.KeyOfURL(urls[0])+"'")
+		parts = append(parts, "`URLMd5`='"+urlkey.Of(url)+"'")
 	}
 	return strings.Join(parts, " AND "), nil
 }
@@ -68,12 +69,17 @@ func (a *Actions) AddURLs(ctx context.Context, id string, typed []string) (added
 	if err != nil {
 		return 0, 0, err
 	}
-	list, err := rootsOf("urls", typed)
+	list, err := canonicalURLs("urls", typed)
 	if err != nil {
 		return 0, 0, err
 	}
-	for part := range slices.Chunk(list, 500) {
-		fresh, err := a.unknownURLs(ctx, id, part)
+	return a.AddTo(ctx, site, list)
+}
+
+// AddTo adds canonical URLs to a site, like links of its first root. After an error the same call continues.
+func (a *Actions) AddTo(ctx context.Context, site wire.Site, urls []string) (added, known int, err error) {
+	for part := range slices.Chunk(urls, 500) {
+		fresh, err := a.unknownURLs(ctx, site.ID, part)
 		if err != nil {
 			return added, known, err
 		}
@@ -81,7 +87,7 @@ func (a *Actions) AddURLs(ctx context.Context, id string, typed []string) (added
 		if len(fresh) == 0 {
 			continue
 		}
-		if err := a.addRows(ctx, site, fresh); err != nil {
+		if err := a.addRows(ctx, site, fresh); err != nil && !isPartial(err) {
 			return added, known, err
 		}
 		added += len(fresh)
@@ -89,7 +95,7 @@ func (a *Actions) AddURLs(ctx context.Context, id string, typed []string) (added
 	return added, known, nil
 }
 
-// unknownURLs returns the URLs that a site does not have.
+// unknownURLs returns the URLs that a site does not have, each once.
 func (a *Actions) unknownURLs(ctx context.Context, id string, urls []string) ([]string, error) {
 	var requests []any
 	for _, url := range urls {
@@ -99,19 +105,26 @@ func (a *Actions) unknownURLs(ctx context.Context, id string, urls []string) ([]
 	if err := a.Service.Ask(ctx, wire.URLStatus, requests, &rows); err != nil && !isPartial(err) {
 		return nil, err
 	}
-	keys := map[string]bool{}
+	seen := map[string]bool{}
 	for i := range rows {
-		keys[rows[i].URLMd5] = true
+		seen[rows[i].URLMd5] = true
 	}
-	return slices.DeleteFunc(slices.Clone(urls), func(url string) bool { return keys[wire.KeyOfURL(url)] }), nil
+	var fresh []string
+	for _, url := range urls {
+		if key := urlkey.Of(url); !seen[key] {
+			seen[key] = true
+			fresh = append(fresh, url)
+		}
+	}
+	return fresh, nil
 }
 
-// addRows adds URLs that are not known, like links of the first root.
+// addRows adds URLs that are not known.
 func (a *Actions) addRows(ctx context.Context, site wire.Site, urls []string) error {
 	var requests []any
 	for _, url := range urls {
 		request := map[string]any{"siteId": site.ID, "url": url, "siteSelect": wire.SelectExplicit}
-		if len(site.URLs) > 0 {
+		if len(site.URLs) > 0 { // without a parent it would be a root URL
 			request["parentMd5"], request["depth"] = site.URLs[0].URLMd5, 1
 		}
 		requests = append(requests, request)
@@ -119,15 +132,13 @@ func (a *Actions) addRows(ctx context.Context, site wire.Site, urls []string) er
 	var answer struct {
 		Statuses []any `json:"statuses"`
 	}
-	if err := a.Service.Ask(ctx, wire.URLNew, requests, &answer); err != nil && !isPartial(err) {
-		return err
-	}
+	err := a.Service.Ask(ctx, wire.URLNew, requests, &answer)
 	for i, status := range answer.Statuses {
 		if fmt.Sprint(status) != "0" && i < len(urls) {
-			return fmt.Errorf("URL %s was not added (status %v)", urls[i], status)
+			return fmt.Errorf("URL_NEW did not add %s (status %v)", urls[i], status)
 		}
 	}
-	return nil
+	return err
 }
 
 // DeleteURL deletes a URL of a site with its page.
@@ -169,17 +180,23 @@ func isKey(text string) bool {
 // renewAtOnce is the number of rows of one URL_UPDATE.
 const renewAtOnce = 200
 
-// Recrawl makes fetched URLs of a site due again, and returns their number. Entries of feeds are no pages of a server; their feed brings
-// them. A row keeps the errors of its content, which an unchanged page still has; with other errors, or if full is set, its page is read
-// again even if unchanged.
-func (a *Actions) Recrawl(ctx context.Context, id string, failed, full bool) (n int64, err error) {
+// Recrawl makes fetched URLs of a site due again, and returns their number.
+func (a *Actions) Recrawl(ctx context.Context, id string, failed, full bool) (int64, error) {
 	if _, err := a.storedSite(ctx, id, "urls", "filters", "properties"); err != nil {
 		return 0, err
 	}
-	where := fmt.Sprintf("`Status` IN (4,7) AND `Type`<>%d", wire.TypeFetched)
+	where := "`Status` IN (4,7)"
 	if failed {
 		where += " AND `ErrorMask`<>0 AND `Crawled`>0"
 	}
+	return a.Renew(ctx, id, where, full)
+}
+
+// Renew makes the URLs of a site that match a condition due again, and returns their number. Entries of feeds are no pages of a server;
+// their feed brings them. A row keeps the errors of its content, which an unchanged page still has; with other errors, or if full is
+// set, its page is read again even if unchanged.
+func (a *Actions) Renew(ctx context.Context, id, where string, full bool) (n int64, err error) {
+	where += fmt.Sprintf(" AND `Type`<>%d", wire.TypeFetched)
 	for after := ""; ; {
 		rows, err := pages.Rows(ctx, a.Service, id, where+" AND `URLMd5`>'"+after+"'", "`URLMd5` ASC", renewAtOnce)
 		if err != nil || len(rows) == 0 {
@@ -198,4 +215,10 @@ func (a *Actions) Recrawl(ctx context.Context, id string, failed, full bool) (n 
 		}
 		n, after = n+int64(len(rows)), rows[len(rows)-1].URLMd5
 	}
+}
+
+// KeyOf returns the key of a URL as a person writes it.
+func KeyOf(typed string) (string, error) {
+	url, err := canonicalURL("url", typed)
+	return urlkey.Of(url), err
 }

@@ -56,9 +56,8 @@ type mapping struct {
 
 // Map returns URLs of a site: from its sitemaps, and the links of one page.
 func (s *Scraper) Map(ctx context.Context, m Map) (URLMap, error) {
-	urls, err := rootsOf("url", []string{m.URL})
+	root, err := canonicalURL("url", m.URL)
 	if err != nil {
-		err.(*Invalid).Field = "url"
 		return URLMap{}, err
 	}
 	scope := target.Host
@@ -67,7 +66,7 @@ func (s *Scraper) Map(ctx context.Context, m Map) (URLMap, error) {
 			return URLMap{}, &Invalid{"scope", m.Scope, "it is not one of host, domain, prefix"}
 		}
 	}
-	inside, err := target.Matcher(urls, target.Limits{Scope: scope, Depth: -1})
+	inside, err := target.Matcher([]string{root}, target.Limits{Scope: scope, Depth: -1})
 	if err != nil {
 		return URLMap{}, &Invalid{"url", m.URL, err.Error()}
 	}
@@ -75,8 +74,8 @@ func (s *Scraper) Map(ctx context.Context, m Map) (URLMap, error) {
 	if c.limit == 0 {
 		c.limit = defaultMapped
 	}
-	rootErr := c.addLinks(urls[0])
-	c.readSitemaps(canonical.Split(urls[0]).Origin())
+	rootErr := c.addLinks(root)
+	c.readSitemaps(canonical.Split(root).Origin())
 	if ctx.Err() != nil {
 		return URLMap{}, context.Cause(ctx)
 	}

@@ -9,6 +9,7 @@ import (
 	"hce/dc/internal/cli/command"
 	"hce/dc/internal/daemon/bus"
 	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/cluster"
 )
 
 // ClusterClass is the manager of the nodes of a cluster.
@@ -16,7 +17,7 @@ const ClusterClass = "Cluster"
 
 // Cluster sends one command about the nodes of a cluster. exit is an exit status of package
 // command; err says what went wrong, in words for the user.
-func (s Server) Cluster(ctx context.Context, c wire.ClusterCommand) (answer wire.ClusterAnswer, exit int, err error) {
+func (s Server) Cluster(ctx context.Context, c cluster.Command) (answer cluster.Answer, exit int, err error) {
 	b, err := bus.New()
 	if err != nil {
 		return answer, command.ExitFailed, err
@@ -45,10 +46,10 @@ func (s Server) Cluster(ctx context.Context, c wire.ClusterCommand) (answer wire
 }
 
 // IsSilent reports whether a node that owns hosts, or may get batches, gives no sign of life.
-func IsSilent(n wire.ClusterNode) bool { return n.Member && n.State == "silent" }
+func IsSilent(n cluster.Node) bool { return n.Member && n.State == "silent" }
 
 // Silent returns the names of silent nodes.
-func Silent(nodes []wire.ClusterNode) (names []string) {
+func Silent(nodes []cluster.Node) (names []string) {
 	for _, n := range nodes {
 		if IsSilent(n) {
 			names = append(names, n.Name)

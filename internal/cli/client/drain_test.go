@@ -20,8 +20,8 @@ import (
 	"hce/dc/internal/wire"
 )
 
-// cluster is a real AdminInterfaceServer and managers with unfinished work.
-type cluster struct {
+// testCluster is a real AdminInterfaceServer and managers with unfinished work.
+type testCluster struct {
 	t      *testing.T
 	b      *bus.Bus
 	server Server
@@ -30,9 +30,9 @@ type cluster struct {
 	work   map[string]*atomic.Int64
 }
 
-func newCluster(t *testing.T, gauges map[string]string) *cluster {
+func newCluster(t *testing.T, gauges map[string]string) *testCluster {
 	t.Helper()
-	p := &cluster{t: t, b: managertest.Bus(t), work: map[string]*atomic.Int64{}}
+	p := &testCluster{t: t, b: managertest.Bus(t), work: map[string]*atomic.Int64{}}
 	ready, endpoint := make(chan struct{}), ""
 	var s *admin.Server
 	s = admin.New(manager.Config{Bus: p.b, Log: managertest.Quiet(), Ready: func() { endpoint = s.Addr(); close(ready) }},
@@ -60,13 +60,13 @@ func newCluster(t *testing.T, gauges map[string]string) *cluster {
 	return p
 }
 
-func (p *cluster) stat(class string) map[string]any {
+func (p *testCluster) stat(class string) map[string]any {
 	e := p.caller.Ask(wire.ClassAdmin, wire.AdminStat, wire.AdminFields{ClassName: class})
 	return managertest.Object[wire.AdminFields](p.t, e).Fields
 }
 
 // stopped waits for the number of stop requests: the daemon answers before it stops.
-func (p *cluster) stopped(times int64) {
+func (p *testCluster) stopped(times int64) {
 	p.t.Helper()
 	testwait.Until(p.t, "the daemon is requested to stop", func() bool { return p.stops.Load() >= times })
 	if n := p.stops.Load(); n != times {
@@ -74,7 +74,7 @@ func (p *cluster) stopped(times int64) {
 	}
 }
 
-func (p *cluster) states(classes ...string) string {
+func (p *testCluster) states(classes ...string) string {
 	var all []string
 	for _, class := range classes {
 		all = append(all, fmt.Sprint(p.stat(class)["state"]))
@@ -85,7 +85,7 @@ func (p *cluster) states(classes ...string) string {
 // clusterGauges has a gauge of each manager. No drain waits for that of Extra.
 var clusterGauges = map[string]string{"Crawl": "batches_crawl_queue", "Process": "batches_process_queue", "Extra": "requests"}
 
-func (p *cluster) drain() Drain {
+func (p *testCluster) drain() Drain {
 	p.work["Crawl"].Store(2)
 	p.work["Process"].Store(1)
 	p.work["Extra"].Store(7)

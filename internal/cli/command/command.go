@@ -99,6 +99,15 @@ func New(text Text, run func() int) *Command {
 	return c
 }
 
+// NewGroup returns a command that has only sub-commands.
+func NewGroup(text Text, subs ...*Command) *Command {
+	c := New(text, nil)
+	for _, sub := range subs {
+		c.Add(sub)
+	}
+	return c
+}
+
 // Config declares --config, the path of the ini file of a program. Its help says where
 // config.Open looks for the file without the option.
 func (c *Command) Config(path *string, program string) {
@@ -118,6 +127,25 @@ func (c *Command) Words(p *[]string, name string, least, most int) {
 func (c *Command) Add(sub *Command) {
 	c.subs = append(c.subs, sub)
 	c.cobra.AddCommand(sub.cobra)
+}
+
+// AddAs is Add for a command of another program, which gets a name of its own here. called is how that program calls
+// it, such as "hce-search": its description and its examples say what c calls it.
+func (c *Command) AddAs(name, called string, sub *Command) {
+	sub.replaceCalls(called, c.text.Name+" "+name)
+	sub.cobra.Use = name + strings.TrimPrefix(sub.cobra.Use, sub.text.Name)
+	sub.text.Name = name
+	c.Add(sub)
+}
+
+// replaceCalls replaces the calls of a program in texts: those in quotes, and those of examples, at the start of a line or
+// behind "|".
+func (c *Command) replaceCalls(called, other string) {
+	c.cobra.Long = strings.ReplaceAll(c.cobra.Long, `"`+called+" ", `"`+other+" ")
+	c.cobra.Example = strings.NewReplacer("  "+called+" ", "  "+other+" ", "| "+called+" ", "| "+other+" ").Replace(c.cobra.Example)
+	for _, sub := range c.subs {
+		sub.replaceCalls(called, other)
+	}
 }
 
 // textValue is an option with a value. Its type is the name of the value in the help.
@@ -180,6 +208,14 @@ func (v listValue) Type() string          { return v.name }
 func (c *Command) Networks(list *string, help string) {
 	c.Alias("allow-networks", "allow-network")
 	c.Text(list, "allow-network", "", "LIST", help)
+}
+
+// CheckNetworks refuses a value of --allow-network that is no list of networks.
+func CheckNetworks(list string) error {
+	if _, err := config.Networks(list); err != nil {
+		return Refuse("--allow-network has %w", err)
+	}
+	return nil
 }
 
 // List declares the option --long VALUE, which may be given several times.

@@ -183,6 +183,30 @@ func TestSubCommands(t *testing.T) {
 	}
 }
 
+// A command of another program is called by its name here: in its help, in calls of its texts, and in errors.
+func TestAddAs(t *testing.T) {
+	for args, want := range map[string]struct {
+		status         int
+		stdout, stderr string
+	}{
+		"find -h":       {0, "Usage: dc-x find COMMAND [options]\n", ""},
+		"find --help":   {0, "  dc-x find in a\n  a | dc-x find in -\n", ""},
+		"find in --man": {0, "dc-x-find-in \\- looks", ""},
+		"find in":       {5, "", ""},
+		"find at":       {1, "", `dc-x find: sub-command "at" is unknown`},
+		"dc-find in":    {2, "", `sub-command "dc-find" is unknown`},
+	} {
+		other := New(Text{Name: "dc-find", Summary: "finds x", Description: `Say "dc-find in" to look.`, Examples: "  dc-find in a\n  a | dc-find in -"}, nil)
+		other.Add(New(Text{Name: "in", Summary: "looks into x"}, func() int { return 5 }))
+		s := newSample()
+		s.AddAs("find", "dc-find", other)
+		status, stdout, stderr := mainOf(t, s.Command, strings.Fields(args)...)
+		if status != want.status || !strings.Contains(stdout, want.stdout) || !strings.Contains(stderr, want.stderr) || strings.Contains(stdout, "dc-find") {
+			t.Errorf("%q: status %d, %q, %q", args, status, stdout, stderr)
+		}
+	}
+}
+
 // Characters of Markdown and roff stay as they are on the manual page.
 func TestPageKeepsCharacters(t *testing.T) {
 	var v string

@@ -4,6 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
+	"strings"
+
+	"hce/dc/internal/cli/plaintext"
 )
 
 // Exit statuses. hce, dc-admin and dc-client --strict use all of them. Programs with an older contract
@@ -27,6 +31,21 @@ func (r Refusal) Unwrap() error { return r.Err }
 
 // Refuse returns a Refusal.
 func Refuse(format string, args ...any) error { return Refusal{fmt.Errorf(format, args...)} }
+
+// PrintError prints an error for a person, each line with the name of the program: nothing for nil and ErrWithErrors, which
+// was reported.
+func PrintError(talk io.Writer, name string, err error) {
+	if err == nil || errors.Is(err, ErrWithErrors) {
+		return
+	}
+	text := err.Error()
+	if errors.Is(err, context.Canceled) {
+		text = "interrupted"
+	}
+	for line := range strings.SplitSeq(text, "\n") {
+		fmt.Fprintf(talk, "%s: %s\n", name, plaintext.CleanLines(line))
+	}
+}
 
 // ExitOf returns the exit status of an error. Errors that it does not know are failures.
 func ExitOf(err error) int {

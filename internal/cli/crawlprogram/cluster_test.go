@@ -14,7 +14,9 @@ import (
 
 	"hce/dc/internal/storage"
 	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/cluster"
 	"hce/dc/internal/wire/placement"
+	"hce/dc/internal/wire/urlkey"
 )
 
 // clusterOf returns two nodes with storage of their own. The first one owns the host 127.0.0.1, the
@@ -63,24 +65,24 @@ func (w *web) asked() []string {
 }
 
 // pass passes the links that wait on one node to another, as the agents of both do.
-func pass(from, to *node, owner string) wire.LinksStored {
+func pass(from, to *node, owner string) cluster.LinksStored {
 	from.Helper()
-	taken, err := from.repo.LinksTake(from.Context(), wire.LinksTakeRequest{})
+	taken, err := from.repo.LinksTake(from.Context(), cluster.LinksTakeRequest{})
 	from.must(err)
 	groups := taken.Owners
 	if len(groups) != 1 || groups[0].Owner != owner {
 		from.Fatalf("%d groups of links; want one for %s", len(groups), owner)
 	}
 	job := storage.Job{Repository: to.repo}
-	object, err := json.Marshal(wire.LinksStoreRequest{Messages: [][]byte{groups[0].Message}})
+	object, err := json.Marshal(cluster.LinksStoreRequest{Messages: [][]byte{groups[0].Message}})
 	from.must(err)
 	request, err := json.Marshal(wire.Call{Op: wire.LinksStore, Object: object})
 	from.must(err)
 	answer, err := job.Run(to.Context(), request)
 	from.must(err)
-	_, err = from.repo.LinksSent(from.Context(), wire.LinksSentRequest{IDs: groups[0].IDs})
+	_, err = from.repo.LinksSent(from.Context(), cluster.LinksSentRequest{IDs: groups[0].IDs})
 	from.must(err)
-	return answer.([]any)[1].(wire.LinksStored)
+	return answer.([]any)[1].(cluster.LinksStored)
 }
 
 // Requests to a host leave only the node that owns it: its links, redirects and refreshes become
@@ -138,10 +140,10 @@ func TestTwoNodes(t *testing.T) {
 	for _, path := range []string{"/page", "/target", "/refreshed", "/root"} {
 		urls = append(urls, there.URL+path)
 	}
-	if u := b.row(site, urls[0]); u.ParentMd5 != wire.KeyOfURL(root) || u.Depth != 1 {
+	if u := b.row(site, urls[0]); u.ParentMd5 != urlkey.Of(root) || u.Depth != 1 {
 		t.Errorf("a link: %+v", u)
 	}
-	if u := b.row(site, urls[1]); u.ParentMd5 != wire.KeyOfURL(root) || u.Depth != 1 {
+	if u := b.row(site, urls[1]); u.ParentMd5 != urlkey.Of(root) || u.Depth != 1 {
 		t.Errorf("the target of a redirect: %+v", u)
 	}
 	if u := b.row(site, urls[3]); !u.Root() || u.Depth != 0 {

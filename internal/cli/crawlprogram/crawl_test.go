@@ -16,6 +16,8 @@ import (
 
 	"hce/dc/internal/storage"
 	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/errormask"
+	"hce/dc/internal/wire/lenient"
 )
 
 // Every row of a site with known links is exact.
@@ -52,7 +54,7 @@ func TestSmallSite(t *testing.T) {
 		t.Error("a filtered link has a row")
 	}
 	s := n.counters(site)
-	if s.Resources != 4 || s.CollectedURLs != 4 || s.NewURLs != 0 || s.Errors != 1 || s.Size != size || s.ErrorMask != wire.ErrHTTP {
+	if s.Resources != 4 || s.CollectedURLs != 4 || s.NewURLs != 0 || s.Errors != 1 || s.Size != size || s.ErrorMask != errormask.HTTP {
 		t.Errorf("counters %+v", s)
 	}
 	// A second crawl of a page does not raise the Freq of its links.
@@ -449,7 +451,7 @@ func TestBatchesOfTheOriginal(t *testing.T) {
 			}))
 			t.Cleanup(s.Close)
 			n := newNode(t)
-			batch, err := wire.ReadBatch(text, &wire.Notes{})
+			batch, err := wire.ReadBatch(text, &lenient.Notes{})
 			n.must(err)
 			if len(batch.Items) == 0 {
 				t.Fatal("the batch has no items")

@@ -15,6 +15,7 @@ import (
 	"hce/dc/internal/crawl"
 	"hce/dc/internal/storage"
 	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/errormask"
 )
 
 // node is the job of crawler-task with the shipped ini files and storage in a folder of
@@ -184,7 +185,7 @@ func (n *node) counters(site string) wire.Site {
 	again := read()
 	type counted struct {
 		resources, contents, collected, fresh, deleted, size, errors, speed, speeds int64
-		mask                                                                        wire.ErrorMask
+		mask                                                                        errormask.Mask
 	}
 	of := func(s wire.Site) counted {
 		return counted{s.Resources, s.Contents, s.CollectedURLs, s.NewURLs, s.DeletedURLs, s.Size, s.Errors, s.AVGSpeed, s.AVGSpeedCounter, s.ErrorMask}

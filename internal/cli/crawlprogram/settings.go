@@ -92,7 +92,7 @@ func readDefaults(cfg *crawl.Config, headersFile, cookieFile string) error {
 	if err != nil {
 		return fmt.Errorf("cookie_file: %w", err)
 	}
-	if cfg.Cookie, err = cookies.ParseProperty(crawl.ParseCookie(string(cookie))); err != nil {
+	if cfg.Cookie, err = cookies.ParseProperty(cookies.FirstLine(string(cookie))); err != nil {
 		return fmt.Errorf("cookie_file %s: %w", cookieFile, err)
 	}
 	return nil

@@ -13,6 +13,7 @@ import (
 	"hce/dc/internal/storage/sqldb/mariadbtest"
 	"hce/dc/internal/storage/sqlstore"
 	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/schema"
 )
 
 // bench is a store for the criteria of the ini file.
@@ -63,7 +64,7 @@ func (b *bench) site(id, fields, properties string) {
 func (b *bench) url(site, name, fields string) {
 	b.t.Helper()
 	for minutes := range 1000 {
-		at := fmt.Sprintf("%q", b.now.Add(-time.Duration(minutes)*time.Minute).Format(wire.DateLayout))
+		at := fmt.Sprintf("%q", b.now.Add(-time.Duration(minutes)*time.Minute).Format(schema.DateLayout))
 		fields = strings.ReplaceAll(fields, fmt.Sprintf("ago(%d)", minutes), at)
 	}
 	raw := fmt.Sprintf(`[{"siteId":%q,"url":%q,"parentMd5":%q,%s}]`, site, name, wire.Md5("root"), fields)
@@ -177,7 +178,7 @@ func TestIncrementalCriterions(t *testing.T) {
 		}
 		urls, err := b.URLFetch(t.Context(), []wire.URLFetchRequest{{
 			SitesCriterion: i.SitesCriterion, URLsCriterion: i.URLs(), MaxURLs: 100, Algorithm: 1, SkipBusySites: false,
-			URLUpdate: wire.Patch{"Status": int64(wire.StatusSelectedIncremental), "Batch_Id": int64(7)},
+			URLUpdate: schema.Patch{"Status": int64(wire.StatusSelectedIncremental), "Batch_Id": int64(7)},
 		}})
 		b.must(err)
 		var got []string

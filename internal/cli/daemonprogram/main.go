@@ -6,8 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"os/signal"
-	"syscall"
 
 	"hce/dc/internal/cli/command"
 	"hce/dc/internal/config"
@@ -87,14 +85,11 @@ func (p Program) runDaemon(path, name string, checkOnly bool) error {
 		return files.ExplainFull(err, app.DataDir)
 	}
 	defer out.Close()
-	for _, unknown := range f.Unknown() {
-		log.Warn("configuration", "warning", unknown)
-	}
+	f.LogUnknown(log)
 	cfg.Name, cfg.DataDir, cfg.Log, cfg.Level = cmp.Or(name, app.Name), app.DataDir, log, level
 	cfg.Status.Folders = listFolders(app, cfg)
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	ctx, stop := context.WithCancel(command.SignalContext())
 	defer stop()
-	context.AfterFunc(ctx, stop) // a second signal ends the process
 	reopenOnHangup(ctx, out, log)
 	tellService(&cfg)
 	if err = checkDatabase(ctx, cfg); err == nil {

@@ -10,8 +10,8 @@ import (
 	"hce/dc/internal/cli/pages"
 	"hce/dc/internal/cli/parquetfile"
 	"hce/dc/internal/web/dates"
-	"hce/dc/internal/wire"
 	"hce/dc/internal/wire/result"
+	"hce/dc/internal/wire/schema"
 )
 
 // field is a column of jsonl, csv and parquet.
@@ -164,7 +164,7 @@ func (o objects) asTexts() []string {
 }
 
 // rowTime returns the moment of a date of the row, nil without one.
-func rowTime(d wire.Date) any {
+func rowTime(d schema.Date) any {
 	if at, ok := d.Time(); ok {
 		return dates.InstantOf(at)
 	}
@@ -197,3 +197,6 @@ func NeedsOf(names []string) (needs pages.Needs) {
 	}
 	return needs
 }
+
+// URLFields are the fields of a line about a URL, of hce url ls --json and of hce crawl --json.
+var URLFields = []string{"url", "urlMd5", "site", "status", "httpCode", "firstCode", "finalUrl", "contentType", "size", "depth", "crawled", "found", "errors", "milliseconds"}

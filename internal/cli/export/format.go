@@ -104,6 +104,12 @@ func (f Format) DefaultWhere() string {
 	return where
 }
 
+// SinceWhere is the condition of pages whose content has changed since a time (UTC, YYYY-MM-DD hh:mm:ss). A row that another program
+// has put may lack the date of its content: the fetch is the best guess.
+func SinceWhere(since string) string {
+	return fmt.Sprintf("(`ContentDate`>='%[1]s' OR `ContentDate` IS NULL AND `UDate`>='%[1]s')", since)
+}
+
 func fixedNeeds(n pages.Needs) func(Settings) pages.Needs {
 	return func(Settings) pages.Needs { return n }
 }

@@ -7,13 +7,14 @@ import (
 
 	"hce/dc/internal/cli/pages"
 	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/urlkey"
 	"hce/dc/warc"
 )
 
 // redirected is the page of /dir, which leads to /dir/.
 func redirected(leadsToPage bool) *pages.Page {
 	p := &pages.Page{Raw: []byte("<a href=next.html>next</a>"), Stored: "2026-01-02 03:04:06.000", LeadsToPage: leadsToPage}
-	p.URL = wire.URL{SiteID: "s", URL: root + "dir", URLMd5: wire.KeyOfURL(root + "dir"), Crawled: 1, HTTPCode: 200, ContentType: "text/html",
+	p.URL = wire.URL{SiteID: "s", URL: root + "dir", URLMd5: urlkey.Of(root + "dir"), Crawled: 1, HTTPCode: 200, ContentType: "text/html",
 		Charset: "utf-8", RawContentMd5: wire.Md5(p.Raw), Redirects: wire.RedirectsOf([]wire.Hop{{Code: 301, URL: root + "dir/"}})}
 	p.Headers = []byte("Content-Type: text/html\r\nX-base_url: " + root + "dir/\r\nLocation: " + root + "dir/\r\n")
 	p.Request = []byte("GET /dir/ HTTP/1.1\r\nHost: example.org\r\n")

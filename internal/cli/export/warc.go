@@ -13,6 +13,7 @@ import (
 	"hce/dc/internal/cli/pages"
 	"hce/dc/internal/web/content"
 	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/secret"
 	"hce/dc/warc"
 )
 
@@ -248,7 +249,7 @@ func (c capture) requestRecord(first string) *warc.Record {
 // publicAnswer returns the head of an answer without the values of cookies and others that open a session.
 func publicAnswer(m warc.Message) warc.Message {
 	for i, f := range m.Fields {
-		m.Fields[i].Value = wire.ShownAnswerField(f.Name, f.Value)
+		m.Fields[i].Value = secret.ShowAnswerField(f.Name, f.Value)
 	}
 	return m
 }
@@ -257,7 +258,7 @@ func publicAnswer(m warc.Message) warc.Message {
 func publicHead(m warc.Message) warc.Message {
 	kept := m.Fields[:0]
 	for _, f := range m.Fields {
-		if wire.IsPublicField(f.Name) {
+		if secret.IsPublicField(f.Name) {
 			if name := strings.ToLower(f.Name); name == "content-length" || name == "transfer-encoding" { // the body of a request is not stored
 				f.Name = originally + f.Name
 			}

@@ -14,6 +14,7 @@ import (
 	"hce/dc/internal/cli/pages"
 	"hce/dc/internal/cli/storestest"
 	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/errormask"
 	"hce/dc/warc"
 )
 
@@ -158,7 +159,7 @@ func TestWARCRevisits(t *testing.T) {
 		stores.AddPage(site, fmt.Sprint(root, "same", i), "Same", "text")
 	}
 	stores.AddPage(site, root+"other", "Other", "text")
-	stores.AddFailed(site, root+"gone", 404, wire.ErrHTTP)
+	stores.AddFailed(site, root+"gone", 404, errormask.HTTP)
 	format, err := Find("warc")
 	if err != nil {
 		t.Fatal(err)

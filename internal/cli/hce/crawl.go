@@ -12,23 +12,26 @@ import (
 	"hce/dc/internal/cli/command"
 	"hce/dc/internal/cli/export"
 	"hce/dc/internal/cli/node"
-	"hce/dc/internal/config"
+	"hce/dc/internal/cli/plaintext"
+	"hce/dc/internal/cli/siteoptions"
+	"hce/dc/internal/cli/subcommand"
+	"hce/dc/internal/cli/target"
 	"hce/dc/internal/files"
 	"hce/dc/internal/wire"
 )
 
 // crawlOptions are those of hce crawl.
 type crawlOptions struct {
-	options
-	settings
+	subcommand.Options
+	siteoptions.Settings
 	words  []string
 	list   string // file with URLs
 	output exportOptions
 }
 
-func (p program) crawlCommand() *command.Command {
+func crawlCommand(p subcommand.Program, open OpenEngine) *command.Command {
 	var o crawlOptions
-	c := p.newLeafCommand(command.Text{
+	c := p.NewLeaf(command.Text{
 		Name: "crawl", Summary: "crawls a site to its end",
 		Description: `Fetches the URLs and everything that they lead to within the scope, politely: one request to a
 host at a time, with a pause, and robots.txt is obeyed. A URL without a scheme gets https://,
@@ -48,35 +51,22 @@ fetched), problem (a URL that failed, or what holds the crawl up) or done: the s
   hce crawl example.org --exclude '*.pdf' --exclude 're:[?&]sort=' --max-pages 1000 --delay 1s
   hce crawl --urls-from list.txt --name list --depth 0
   hce crawl example.org --json | jq -r 'select(.event == "page") | .url'`,
-	}, &o.options, func(s *session) error {
-		s.options = o.options
-		return (&crawl{session: s, o: o, open: p.openEngine}).runCrawl()
+	}, &o.Options, func(s *subcommand.Session) error {
+		s.Options = o.Options
+		return (&crawl{Session: s, o: o, open: open}).runCrawl()
 	})
 	c.Words(&o.words, "[URL...]", 0, 0)
 	c.Text(&o.list, "urls-from", "", "FILE", "read URLs from this file too, one on a line, with their schemes; lines that begin with # do not count; -: from stdin")
-	o.settings.declareOptions(c)
-	c.Text(&o.name, "name", "", "ID", "id of the site; default: the md5 of the first URL")
+	o.Settings.DeclareOptions(c)
+	c.Text(&o.Name, "name", "", "ID", "id of the site; default: the md5 of the first URL")
 	o.output.declareOutput(c, "the pages are stored only")
-	networksOption(c, &o.networks)
+	subcommand.DeclareNetworks(c, &o.Networks)
 	return c
-}
-
-// networksOption adds --allow-network.
-func networksOption(c *command.Command, list *string) {
-	c.Networks(list, "networks that are not public and may be fetched, such as 127.0.0.0/8; without a running daemon")
-}
-
-// checkNetworkList refuses networks that crawler-task would refuse in the middle of the crawl.
-func checkNetworkList(list string) error {
-	if _, err := config.Networks(list); err != nil {
-		return command.Refuse("--allow-network has %w", err)
-	}
-	return nil
 }
 
 // crawl is one run of hce crawl.
 type crawl struct {
-	*session
+	*subcommand.Session
 	o      crawlOptions
 	open   OpenEngine
 	engine Engine // nil with a daemon
@@ -87,7 +77,7 @@ type crawl struct {
 }
 
 func (c *crawl) runCrawl() error {
-	if err := cmp.Or(c.checkOut(), checkNetworkList(c.o.networks)); err != nil {
+	if err := cmp.Or(c.checkOut(), command.CheckNetworks(c.o.Networks)); err != nil {
 		return err
 	}
 	if err := c.readList(); err != nil { // after these: it may wait for stdin
@@ -115,7 +105,7 @@ func (c *crawl) runCrawl() error {
 	if err := c.activateSite(); err != nil {
 		return err
 	}
-	c.printMessage("crawling %s (site %s)", cutText(rootOf(c.site), longestURL), c.site.ID)
+	c.PrintMessage("crawling %s (site %s)", plaintext.Cut(subcommand.RootOf(c.site), plaintext.LongestURL), c.site.ID)
 	c.began, c.events = time.Now(), c.newEvents()
 	if err := c.events.emitStarted(c.site); err != nil {
 		return err
@@ -124,7 +114,7 @@ func (c *crawl) runCrawl() error {
 	if errors.Is(followed, context.Canceled) {
 		return c.pauseSite()
 	}
-	if err := cmp.Or(followed, c.events.emitRest(c.ctx)); err != nil {
+	if err := cmp.Or(followed, c.events.emitRest(c.Ctx)); err != nil {
 		return err
 	}
 	result, err := c.summarizeCrawl()
@@ -152,7 +142,7 @@ func (c *crawl) readList() error {
 		}
 		return nil
 	}
-	list, err := readURLs(c.o.list)
+	list, err := target.ReadList(c.o.list)
 	if err != nil {
 		return err
 	}
@@ -167,38 +157,38 @@ func (c *crawl) readList() error {
 
 // runPartly runs a step that does not need the nodes of a cluster that are away.
 func (c *crawl) runPartly(step func() error) error {
-	whole := c.session
-	defer func() { c.session = whole }()
-	return whole.runPartly(func(s *session) error {
-		c.session = s
+	whole := c.Session
+	defer func() { c.Session = whole }()
+	return whole.RunPartly(func(s *subcommand.Session) error {
+		c.Session = s
 		return step()
 	})
 }
 
 // openCrawler connects to the daemon, or opens the folder that this process crawls in.
 func (c *crawl) openCrawler() error {
-	at, err := c.findPlace()
+	at, err := c.FindPlace()
 	if err != nil {
 		return err
 	}
-	if at.server != nil {
-		c.clients = *at.server
-		c.useService(c.clients)
+	if at.Server != nil {
+		c.Clients = *at.Server
+		c.UseService(c.Clients)
 		return nil
 	}
 	programs, _ := node.Programs() // for other commands: the crawl needs none
-	if c.node, err = node.Open(at.dir, programs); err != nil {
+	if c.Node, err = node.Open(at.Dir, programs); err != nil {
 		return err
 	}
-	c.engine, err = c.open(c.ctx, c.node.Dir, c.o.networks)
+	c.engine, err = c.open(c.Ctx, c.Node.Dir, c.o.Networks)
 	if errors.Is(err, files.ErrLocked) {
-		return command.Refuse("another crawl works in %s (%w); wait for its end, or use another folder with --data", c.node.Dir, err)
+		return command.Refuse("another crawl works in %s (%w); wait for its end, or use another folder with --data", c.Node.Dir, err)
 	}
 	if err != nil {
 		return err
 	}
-	c.closers = append(c.closers, c.engine.Close)
-	c.useService(c.engine)
+	c.Closers = append(c.Closers, c.engine.Close)
+	c.UseService(c.engine)
 	return nil
 }
 
@@ -208,11 +198,11 @@ func (c *crawl) checkOut() error {
 	if e.out == "" {
 		switch {
 		case e.markdown:
-			return command.Refuse("--markdown is for --out FILE; show one page with: %s", c.commandHint("page", "URL", "--markdown"))
+			return command.Refuse("--markdown is for --out FILE; show one page with: %s", c.CommandHint("page", "URL", "--markdown"))
 		case e.noindex:
-			return command.Refuse("--noindex is for --out FILE: all pages are stored, whatever they ask robots; write them later with: %s", c.commandHint("export", "SITE", "--noindex"))
+			return command.Refuse("--noindex is for --out FILE: all pages are stored, whatever they ask robots; write them later with: %s", c.CommandHint("export", "SITE", "--noindex"))
 		case e.force, e.raw, e.format != "", e.fields != "":
-			return command.Refuse("--format, --fields, --raw and --force are for --out FILE; write the pages with it, or later with: %s", c.commandHint("export", "SITE"))
+			return command.Refuse("--format, --fields, --raw and --force are for --out FILE; write the pages with it, or later with: %s", c.CommandHint("export", "SITE"))
 		}
 		return nil
 	}
@@ -230,9 +220,9 @@ func (c *crawl) renewDue() error {
 	if c.engine == nil {
 		return nil
 	}
-	due, err := c.engine.RenewDue(c.ctx, c.site.ID)
+	due, err := c.engine.RenewDue(c.Ctx, c.site.ID)
 	if due {
-		c.printMessage("the recrawl date of the site has passed; asking for its root URLs again")
+		c.PrintMessage("the recrawl date of the site has passed; asking for its root URLs again")
 	}
 	return err
 }
@@ -240,23 +230,23 @@ func (c *crawl) renewDue() error {
 // tryAgain lets the URLs of a site be fetched again that its last crawl gave up, because their answers
 // meant "later", and all that failed if it has no page.
 func (c *crawl) tryAgain() error {
-	site, _, err := c.siteStatus(c.site.ID, "urls", "filters", "properties")
+	site, _, err := c.SiteStatus(c.site.ID, "urls", "filters", "properties")
 	if err != nil || site.Errors == 0 {
 		return err
 	}
-	n, err := c.renewURLs(site.ID, "`Status` IN (4,7) AND `ErrorMask`<>0 AND `RetryCause`<>''", false)
+	n, err := renewURLs(c.Session, site.ID, "`Status` IN (4,7) AND `ErrorMask`<>0 AND `RetryCause`<>''", false)
 	if err != nil {
 		return err
 	}
 	if n > 0 {
-		c.printMessage("asking again for %s that the last crawl gave up", countNoun(n, "URL", "URLs"))
+		c.PrintMessage("asking again for %s that the last crawl gave up", plaintext.Count(n, "URL", "URLs"))
 	}
 	if site.Contents > 0 || site.NewURLs > 0 || n > 0 && n == site.Errors {
 		return nil
 	}
-	n, err = c.renewURLs(site.ID, "`Status` IN (4,7) AND `ErrorMask`<>0", false)
+	n, err = renewURLs(c.Session, site.ID, "`Status` IN (4,7) AND `ErrorMask`<>0", false)
 	if err == nil && n > 0 {
-		c.printMessage("the last crawl fetched no page; trying %s again", countNoun(n, "URL", "URLs"))
+		c.PrintMessage("the last crawl fetched no page; trying %s again", plaintext.Count(n, "URL", "URLs"))
 	}
 	return err
 }
@@ -266,8 +256,8 @@ func (c *crawl) activateSite() error {
 	if c.site.State == 0 || c.site.State == wire.SiteActive {
 		return nil
 	}
-	err := c.updateSite(map[string]any{"id": c.site.ID, "state": wire.SiteActive})
-	if isDeferred(err) {
+	err := updateSite(c.Session, map[string]any{"id": c.site.ID, "state": wire.SiteActive})
+	if subcommand.IsDeferred(err) {
 		return nil
 	}
 	return err
@@ -275,15 +265,15 @@ func (c *crawl) activateSite() error {
 
 // pauseSite pauses the site and says how to continue.
 func (c *crawl) pauseSite() error {
-	s := *c.session
-	s.ctx = context.WithoutCancel(c.ctx)
-	if err := s.updateSite(map[string]any{"id": c.site.ID, "state": wire.SiteSuspended}); err != nil {
+	s := *c.Session
+	s.Ctx = context.WithoutCancel(c.Ctx)
+	if err := updateSite(&s, map[string]any{"id": c.site.ID, "state": wire.SiteSuspended}); err != nil {
 		return err
 	}
-	if err := c.events.emitRest(s.ctx); err != nil {
+	if err := c.events.emitRest(s.Ctx); err != nil {
 		return err
 	}
-	c.printMessage("stopped; nothing is lost. Continue with the same command, or with: %s", c.commandHint("crawl", c.site.ID))
+	c.PrintMessage("stopped; nothing is lost. Continue with the same command, or with: %s", c.CommandHint("crawl", c.site.ID))
 	return context.Canceled
 }
 
@@ -296,22 +286,22 @@ func (c *crawl) writeOut() error {
 	if err != nil {
 		return err
 	}
-	s := *c.session
-	s.json = false // the summary is the object
-	return s.writePages(c.o.output, job, []wire.Site{c.site})
+	s := *c.Session
+	s.JSON = false // the summary is the object
+	return writePages(&s, c.o.output, job, []wire.Site{c.site})
 }
 
 // summaryTo is where the summary goes: stdout, unless the pages are there.
 func (c *crawl) summaryTo() io.Writer {
-	if c.o.output.out == standard {
-		return c.talk
+	if c.o.output.out == command.Standard {
+		return c.Talk
 	}
-	return c.session.out
+	return c.Session.Out
 }
 
 // printSummary prints the summary.
 func (c *crawl) printSummary(r summary) error {
-	if c.json {
+	if c.JSON {
 		return c.events.emitLine("done", r)
 	}
 	_, err := fmt.Fprint(c.summaryTo(), r.summaryText())

@@ -7,6 +7,8 @@ import (
 
 	"hce/dc/internal/cli/command"
 	"hce/dc/internal/cli/node"
+	"hce/dc/internal/cli/siteoptions"
+	"hce/dc/internal/cli/sitespec"
 	"hce/dc/internal/cli/target"
 	"hce/dc/internal/wire"
 )
@@ -14,7 +16,7 @@ import (
 // prepareSite finds or creates the site.
 func (c *crawl) prepareSite() error {
 	if len(c.o.words) == 1 {
-		site, found, err := c.siteStatus(c.o.words[0])
+		site, found, err := c.SiteStatus(c.o.words[0])
 		if err != nil {
 			return err
 		}
@@ -27,23 +29,23 @@ func (c *crawl) prepareSite() error {
 	if err != nil {
 		return err
 	}
-	object, err := c.o.newSite(roots)
+	object, err := c.o.NewSite(roots)
 	if err != nil {
 		return err
 	}
 	if err := c.checkBrowser(); err != nil {
 		return err
 	}
-	site, found, err := c.siteStatus(object["id"].(string))
+	site, found, err := c.SiteStatus(object["id"].(string))
 	if err != nil {
 		return err
 	}
 	if c.site = site; !found {
 		return c.createSite(object, roots)
 	}
-	if list := c.o.listDifferences(site, object); len(list) > 0 {
+	if list := c.o.ListDifferences(site, object); len(list) > 0 {
 		return command.Refuse("site %s exists with other settings: %s. Continue it as it is with: %s; change it with: %s; delete it with: %s; or use another id with --name",
-			site.ID, strings.Join(list, "; "), c.commandHint("crawl", site.ID), c.commandHint("site", "edit", site.ID), c.commandHint("site", "rm", site.ID))
+			site.ID, strings.Join(list, "; "), c.CommandHint("crawl", site.ID), c.CommandHint("site", "edit", site.ID), c.CommandHint("site", "rm", site.ID))
 	}
 	return c.checkNetworks()
 }
@@ -57,7 +59,7 @@ func (c *crawl) createSite(object map[string]any, roots []string) error {
 	if err := c.checkNetworks(); err != nil {
 		return err
 	}
-	return c.askService(wire.SiteNew, object, nil)
+	return c.AskService(wire.SiteNew, object, nil)
 }
 
 // resolveRoots reads the URLs. For those without a scheme it looks which one the host speaks.
@@ -85,15 +87,15 @@ func (c *crawl) resolveRoots() (roots []string, err error) {
 // chooseScheme chooses the scheme: that of a known site, else https if the host speaks it.
 func (c *crawl) chooseScheme(u target.URL) (target.URL, error) {
 	for _, known := range []target.URL{u, u.HTTP()} {
-		if _, found, err := c.siteStatus(cmp.Or(c.o.name, wire.Md5(known.Text)), "urls", "filters", "properties"); err != nil {
+		if _, found, err := c.SiteStatus(cmp.Or(c.o.Name, wire.Md5(known.Text)), "urls", "filters", "properties"); err != nil {
 			return u, err
-		} else if found && c.o.name == "" {
+		} else if found && c.o.Name == "" {
 			return known, nil
 		}
 	}
-	road := node.Road{Networks: cmp.Or(c.o.networks, os.Getenv(networksVariable)), Proxied: c.o.usesProxy(), Remote: c.node == nil}
-	chosen, err := node.ChooseScheme(c.ctx, u, road, c.printMessage)
-	if err != nil && c.ctx.Err() == nil {
+	road := node.Road{Networks: cmp.Or(c.o.Networks, os.Getenv(networksVariable)), Proxied: c.o.UsesProxy(), Remote: c.Node == nil}
+	chosen, err := node.ChooseScheme(c.Ctx, u, road, c.PrintMessage)
+	if err != nil && c.Ctx.Err() == nil {
 		err = command.Refusal{Err: err}
 	}
 	return chosen, err
@@ -104,13 +106,13 @@ const networksVariable = "DC_CrawlerTask_AllowedNetworks"
 
 // checkNetworks refuses root URLs that the egress guard will not let pass.
 func (c *crawl) checkNetworks() error {
-	if c.node == nil {
-		if c.o.networks != "" {
-			return command.Refuse("--allow-network is for a crawl without a running daemon; set AllowedNetworks in crawler-task.ini of %s", c.service)
+	if c.Node == nil {
+		if c.o.Networks != "" {
+			return command.Refuse("--allow-network is for a crawl without a running daemon; set AllowedNetworks in crawler-task.ini of %s", c.Service)
 		}
 		return nil
 	}
-	if c.o.networks != "" || os.Getenv(networksVariable) != "" {
+	if c.o.Networks != "" || os.Getenv(networksVariable) != "" {
 		return nil
 	}
 	for _, u := range c.site.URLs {
@@ -123,8 +125,27 @@ func (c *crawl) checkNetworks() error {
 
 // checkBrowser refuses --browser without a Chromium on this machine.
 func (c *crawl) checkBrowser() error {
-	if !c.o.browser || c.node == nil || node.Browser() != "" {
+	if !c.o.Browser || c.Node == nil || node.Browser() != "" {
 		return nil
 	}
-	return command.Refuse("--browser needs Chromium; install it, or set path of [Browser] in %s/ini/crawler-task.ini", c.node.Dir)
+	return command.Refuse("--browser needs Chromium; install it, or set path of [Browser] in %s/ini/crawler-task.ini", c.Node.Dir)
+}
+
+// noteProxy says that a proxy of the environment is not used, unless the site has one of its own.
+func (c *crawl) noteProxy() {
+	name, _ := siteoptions.EnvironmentProxy()
+	_, fixed := c.site.Property(sitespec.ProxyProperty)
+	_, pool := c.site.Property("USER_PROXY")
+	if name != "" && !fixed && !pool && !c.o.UsesProxy() {
+		c.PrintMessage("requests go directly: %s of the environment is not used; a new site uses it with --proxy env", name)
+	}
+}
+
+// checkSettings refuses to crawl a site with such settings.
+func (c *crawl) checkSettings() error {
+	if problems := siteoptions.BadSettings(c.site); len(problems) > 0 {
+		return command.Refuse("nothing of site %s would be fetched: %w; set it right with: %s; or remove it with --unset NAME (filters: --include, --exclude)",
+			c.site.ID, problems, c.CommandHint("site", "edit", c.site.ID, "--property", "NAME=VALUE"))
+	}
+	return nil
 }

@@ -38,7 +38,7 @@ type events struct {
 
 // newEvents returns nil without --json.
 func (c *crawl) newEvents() *events {
-	if !c.json {
+	if !c.JSON {
 		return nil
 	}
 	return &events{c: c, to: c.summaryTo(), told: map[uint64]bool{}, since: c.run0.at}
@@ -149,7 +149,7 @@ func (e *events) readFinished(ctx context.Context, since time.Time) error {
 		since = e.c.run0.at
 	}
 	where := wire.FinishedRow + " AND `TcDate`>='" + since.UTC().Format(time.DateTime) + "'"
-	return pages.Reader{Service: e.c.service, Site: e.c.site.ID, Where: where}.Read(ctx, "", e.emitRow, nil)
+	return pages.Reader{Service: e.c.Service, Site: e.c.site.ID, Where: where}.Read(ctx, "", e.emitRow, nil)
 }
 
 // emitRow prints the line of a URL.
@@ -170,7 +170,7 @@ func (e *events) emitRow(p *pages.Page) error {
 	case isFailed:
 		event = "problem"
 	}
-	fields, err := export.Object(p, urlFields)
+	fields, err := export.Object(p, export.URLFields)
 	if err != nil {
 		return err
 	}

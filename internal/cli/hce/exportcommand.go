@@ -15,6 +15,8 @@ import (
 	"hce/dc/internal/cli/export"
 	"hce/dc/internal/cli/livescreen"
 	"hce/dc/internal/cli/pages"
+	"hce/dc/internal/cli/plaintext"
+	"hce/dc/internal/cli/subcommand"
 	"hce/dc/internal/wire"
 )
 
@@ -37,15 +39,15 @@ func (e *exportOptions) declareOutput(c *command.Command, to string) {
 	c.Flag(&e.force, "force", "", "replace a file, or write into a folder that has files")
 }
 
-func (p program) exportCommand() *command.Command {
-	var o options
+func exportCommand(p subcommand.Program) *command.Command {
+	var o subcommand.Options
 	var words []string
 	var e exportOptions
 	var about strings.Builder
 	for _, f := range export.Formats {
 		fmt.Fprintf(&about, "  %-8s %s\n", f.Name, f.About)
 	}
-	c := p.newLeafCommand(command.Text{
+	c := p.NewLeaf(command.Text{
 		Name: "export", Summary: "writes the pages of sites in a format for other programs",
 		Description: `Formats:
 ` + about.String() + `
@@ -62,7 +64,7 @@ once, as it was when its portion was read; pages that are added meanwhile may be
   hce export example.org --out pages.parquet
   hce export example.org --out pages/
   hce export example.org --where 'Depth < 3' | jq -r .title`,
-	}, &o, func(s *session) error { return s.exportPages(words, e) })
+	}, &o, func(s *subcommand.Session) error { return exportPages(s, words, e) })
 	c.Words(&words, "[SITE...]", 0, 0)
 	c.Flag(&e.allSites, "all-sites", "", "the pages of all sites")
 	e.declareOutput(c, "stdout")
@@ -79,7 +81,7 @@ func (e exportOptions) readJob(now time.Time) (export.Job, error) {
 	if _, err := export.Find(e.format); err != nil && e.format != "" {
 		return export.Job{}, command.Refuse("--format: %w", err)
 	}
-	if e.out == standard {
+	if e.out == command.Standard {
 		e.out = ""
 	}
 	format, err := export.Choose(e.format, e.out)
@@ -101,9 +103,6 @@ func (e exportOptions) readJob(now time.Time) (export.Job, error) {
 	}
 	return job, err
 }
-
-// standard is the name of stdin as an input, and of stdout as an output.
-const standard = "-"
 
 // checkFormat refuses options that have no effect with the format.
 func (e exportOptions) checkFormat(job export.Job) error {
@@ -137,16 +136,16 @@ func (e exportOptions) leavesOut(format export.Format) bool {
 }
 
 // sayLeftOut tells how many pages of sites that fulfil a condition were left out because they ask not to be indexed.
-func (s *session) sayLeftOut(sites []string, where string) error {
+func sayLeftOut(s *subcommand.Session, sites []string, where string) error {
 	n := int64(0)
 	for _, site := range sites {
-		reader := pages.Reader{Service: s.service, Site: site, Where: where + " AND NOT " + export.Indexed}
-		if err := reader.Read(s.ctx, "", func(*pages.Page) error { n++; return nil }, nil); err != nil {
+		reader := pages.Reader{Service: s.Service, Site: site, Where: where + " AND NOT " + export.Indexed}
+		if err := reader.Read(s.Ctx, "", func(*pages.Page) error { n++; return nil }, nil); err != nil {
 			return err
 		}
 	}
 	if n > 0 {
-		s.printMessage("left out %s with noindex for robots; write them too with --noindex", countNoun(n, "page", "pages"))
+		s.PrintMessage("left out %s with noindex for robots; write them too with --noindex", plaintext.Count(n, "page", "pages"))
 	}
 	return nil
 }
@@ -170,9 +169,11 @@ func (e exportOptions) pageCondition(format export.Format, now time.Time) (strin
 	default:
 		parts = append(parts, export.Fetched)
 	}
-	// A row that another program has put may lack the date of its content: the fetch is the best guess.
-	for _, o := range []struct{ option, text, condition string }{
-		{"--since", e.since, "(`ContentDate`>='%[1]s' OR `ContentDate` IS NULL AND `UDate`>='%[1]s')"}, {"--fetched-since", e.fetchedSince, "`UDate`>='%[1]s'"},
+	for _, o := range []struct {
+		option, text string
+		condition    func(since string) string
+	}{
+		{"--since", e.since, export.SinceWhere}, {"--fetched-since", e.fetchedSince, func(since string) string { return "`UDate`>='" + since + "'" }},
 	} {
 		if o.text == "" {
 			continue
@@ -181,10 +182,10 @@ func (e exportOptions) pageCondition(format export.Format, now time.Time) (strin
 		if err != nil {
 			return "", command.Refusal{Err: err}
 		}
-		parts = append(parts, fmt.Sprintf(o.condition, at.UTC().Format(time.DateTime)))
+		parts = append(parts, o.condition(at.UTC().Format(time.DateTime)))
 	}
 	if e.where != "" {
-		own, err := whereCondition(e.where)
+		own, err := subcommand.WhereCondition(e.where)
 		if err != nil {
 			return "", err
 		}
@@ -210,37 +211,37 @@ func parseSince(option, text string, now time.Time) (time.Time, error) {
 	return time.Time{}, fmt.Errorf("%s %q is not a date such as 2026-01-31 or an age such as 12h or 7d", option, text)
 }
 
-func (s *session) exportPages(typed []string, e exportOptions) error {
+func exportPages(s *subcommand.Session, typed []string, e exportOptions) error {
 	job, err := e.readJob(time.Now())
 	if err != nil {
 		return err
 	}
 	switch {
-	case s.json && job.Out == "" && job.Format.Name != "jsonl":
+	case s.JSON && job.Out == "" && job.Format.Name != "jsonl":
 		return command.Refuse("--json prints the result of --out; without it stdout has the pages in format %s", job.Format.Name)
 	case len(typed) == 0 && !e.allSites:
 		return command.Refuse("argument SITE... is missing; name sites, or take all of them with --all-sites")
 	case len(typed) > 0 && e.allSites:
 		return command.Refuse("--all-sites takes all sites; leave out the option, or %s", strings.Join(typed, " "))
 	}
-	if err := s.openService(); err != nil {
+	if err := s.OpenService(); err != nil {
 		return err
 	}
-	sites, err := s.exportedSites(typed)
+	sites, err := exportedSites(s, typed)
 	if err != nil {
 		return err
 	}
-	return s.writePages(e, job, sites)
+	return writePages(s, e, job, sites)
 }
 
 // exportedSites returns the sites that are named, or all.
-func (s *session) exportedSites(typed []string) ([]wire.Site, error) {
+func exportedSites(s *subcommand.Session, typed []string) ([]wire.Site, error) {
 	if len(typed) == 0 {
-		return s.listSites("filters", "properties")
+		return s.ListSites("filters", "properties")
 	}
 	var sites []wire.Site
 	for _, name := range typed {
-		site, err := s.findSite(name)
+		site, err := s.FindSite(name)
 		if err != nil {
 			return nil, err
 		}
@@ -253,45 +254,45 @@ func (s *session) exportedSites(typed []string) ([]wire.Site, error) {
 }
 
 // writePages runs an export of sites, and says how it has ended.
-func (s *session) writePages(e exportOptions, job export.Job, sites []wire.Site) error {
+func writePages(s *subcommand.Session, e exportOptions, job export.Job, sites []wire.Site) error {
 	known, damage := int64(0), map[string]int64{}
 	for _, site := range sites {
 		job.Sites = append(job.Sites, site.ID)
 		known += site.CollectedURLs + int64(len(site.URLs))
 	}
-	job.Reader.Service, job.Stdout = s.service, s.out
+	job.Reader.Service, job.Stdout = s.Service, s.Out
 	job.Reader.Damaged = func(row *wire.URL, err error) {
 		damage[row.SiteID]++
-		s.sayDamaged(row, err)
+		s.SayDamaged(row, err)
 	}
-	n, err := export.Run(s.ctx, job, s.exportProgress(known))
+	n, err := export.Run(s.Ctx, job, exportProgress(s, known))
 	var damaged *export.DamagedError
 	if err != nil && !errors.As(err, &damaged) {
 		return err
 	}
 	if e.leavesOut(job.Format) {
-		if err := s.sayLeftOut(job.Sites, strings.TrimSuffix(job.Reader.Where, " AND "+export.Indexed)); err != nil {
+		if err := sayLeftOut(s, job.Sites, strings.TrimSuffix(job.Reader.Where, " AND "+export.Indexed)); err != nil {
 			return err
 		}
 	}
 	switch {
-	case s.json && job.Out != "":
+	case s.JSON && job.Out != "":
 		object := map[string]any{"site": strings.Join(job.Sites, ","), "pages": n, "out": job.Out, "format": job.Format.Name}
 		if damaged != nil {
 			object["damaged"] = damaged.Pages
 		}
-		if err := s.printJSON(object); err != nil {
+		if err := s.PrintJSON(object); err != nil {
 			return err
 		}
 	case job.Out != "":
-		s.printMessage("wrote %s to %s%s", countNoun(n, "page", "pages"), job.Out, e.asFormat(job.Format))
+		s.PrintMessage("wrote %s to %s%s", plaintext.Count(n, "page", "pages"), job.Out, e.asFormat(job.Format))
 	}
 	if damaged == nil {
 		return nil
 	}
-	s.printMessage("%s left out because of damage", countNoun(damaged.Pages, "page was", "pages were"))
+	s.PrintMessage("%s left out because of damage", plaintext.Count(damaged.Pages, "page was", "pages were"))
 	for _, site := range slices.Sorted(maps.Keys(damage)) {
-		s.printMessage("make the damaged pages of site %s again with: %s", site, s.mendCommand(site))
+		s.PrintMessage("make the damaged pages of site %s again with: %s", site, mendCommand(s, site))
 	}
 	return command.ErrWithErrors
 }
@@ -305,21 +306,16 @@ func (e exportOptions) asFormat(f export.Format) string {
 }
 
 // mendCommand returns what a person types to get damaged pages of a site back.
-func (s *session) mendCommand(site string) string {
-	if s.node == nil {
+func mendCommand(s *subcommand.Session, site string) string {
+	if s.Node == nil {
 		return "db-task --repair on the machine of the daemon, while the daemon is stopped"
 	}
-	return s.commandHint("repair") + "; then: " + s.commandHint("crawl", site)
-}
-
-// sayDamaged names a page that an export leaves out.
-func (s *session) sayDamaged(row *wire.URL, err error) {
-	s.printMessage("left out %s: %v", cutText(row.URL, longestURL), err)
+	return s.CommandHint("repair") + "; then: " + s.CommandHint("crawl", site)
 }
 
 // exportProgress shows the number of pages on a terminal.
-func (s *session) exportProgress(known int64) func(int64) {
-	file, ok := s.talk.(*os.File)
+func exportProgress(s *subcommand.Session, known int64) func(int64) {
+	file, ok := s.Talk.(*os.File)
 	if !ok || livescreen.Width(file) == 0 {
 		return nil
 	}
@@ -327,7 +323,7 @@ func (s *session) exportProgress(known int64) func(int64) {
 	return func(n int64) {
 		if time.Since(last) >= pollEvery {
 			last = time.Now()
-			fmt.Fprintf(s.talk, "\r%d pages of %d URLs\x1b[K\r", n, known)
+			fmt.Fprintf(s.Talk, "\r%d pages of %d URLs\x1b[K\r", n, known)
 		}
 	}
 }

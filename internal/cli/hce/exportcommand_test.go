@@ -8,11 +8,15 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"hce/dc/internal/cli/command"
 	"hce/dc/internal/cli/export"
 	"hce/dc/internal/cli/storestest"
+	"hce/dc/internal/cli/subcommand"
 	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/errormask"
+	"hce/dc/internal/wire/urlkey"
 )
 
 // TestExportOptions: every option of hce export does what it says with every format, or is refused with
@@ -23,9 +27,9 @@ func TestExportOptions(t *testing.T) {
 	for _, name := range []string{"good", "noindex", "gone"} {
 		stores.AddPage(site, "https://example.org/"+name, "Title", "text")
 	}
-	stores.AddURL(site, "https://example.org/failed", map[string]any{"status": wire.StatusCrawled, "crawled": 1, "httpCode": 503, "errorMask": int64(wire.ErrHTTP)})
-	for name, change := range map[string]map[string]any{"noindex": {"robotsMask": wire.RobotsNoIndex}, "gone": {"httpCode": 404, "errorMask": int64(wire.ErrHTTP), "state": wire.URLError}} {
-		change["siteId"], change["urlMd5"] = site, wire.KeyOfURL("https://example.org/"+name)
+	stores.AddURL(site, "https://example.org/failed", map[string]any{"status": wire.StatusCrawled, "crawled": 1, "httpCode": 503, "errorMask": int64(errormask.HTTP)})
+	for name, change := range map[string]map[string]any{"noindex": {"robotsMask": wire.RobotsNoIndex}, "gone": {"httpCode": 404, "errorMask": int64(errormask.HTTP), "state": wire.URLError}} {
+		change["siteId"], change["urlMd5"] = site, urlkey.Of("https://example.org/"+name)
 		if err := stores.Ask(t.Context(), wire.URLUpdate, []any{change}, nil); err != nil {
 			t.Fatal(err)
 		}
@@ -91,11 +95,11 @@ func TestExportOptions(t *testing.T) {
 func exportedPages(t *testing.T, port, site string, e exportOptions, asJSON bool) string {
 	t.Helper()
 	var out, talk bytes.Buffer
-	s := &session{ctx: t.Context(), out: &out, talk: &talk, options: options{server: "127.0.0.1:" + port, json: asJSON || e.out != ""}}
-	defer s.closeAll()
-	err := s.exportPages([]string{site}, e)
+	s := &subcommand.Session{Ctx: t.Context(), Out: &out, Talk: &talk, Options: subcommand.Options{Server: "127.0.0.1:" + port, JSON: asJSON || e.out != ""}}
+	defer s.CloseAll()
+	err := exportPages(s, []string{site}, e)
 	switch {
-	case err != nil && exitOf(err) != command.ExitRefused:
+	case err != nil && subcommand.ExitOf(err) != command.ExitRefused:
 		t.Fatal(err)
 	case err != nil:
 		return err.Error()
@@ -107,4 +111,24 @@ func exportedPages(t *testing.T, port, site string, e exportOptions, asJSON bool
 		t.Error(err)
 	}
 	return fmt.Sprint(answer.Pages)
+}
+
+func TestSince(t *testing.T) {
+	now := time.Date(2026, 3, 10, 12, 0, 0, 0, time.UTC)
+	for text, want := range map[string]string{
+		"2026-01-31": "2026-01-31 00:00:00", "2026-01-31T10:00:00+02:00": "2026-01-31 08:00:00", "2026-01-31 10:11": "2026-01-31 10:11:00",
+		"12h": "2026-03-10 00:00:00", "7d": "2026-03-03 12:00:00", "2w": "2026-02-24 12:00:00", "90m": "2026-03-10 10:30:00",
+		"yesterday": "", "7": "", "-7d": "", "2026-13-01": "",
+	} {
+		at, err := parseSince("--since", text, now)
+		if want == "" {
+			if err == nil {
+				t.Errorf("%s is %s", text, at)
+			}
+			continue
+		}
+		if got := at.UTC().Format(time.DateTime); err != nil || got != want {
+			t.Errorf("%s: %s, %v", text, got, err)
+		}
+	}
 }

@@ -3,7 +3,6 @@ package hce
 import (
 	"bufio"
 	"context"
-	"errors"
 	"fmt"
 	"iter"
 	"os"
@@ -15,6 +14,7 @@ import (
 	"hce/dc/internal/cli/command"
 	"hce/dc/internal/cli/datafolder"
 	"hce/dc/internal/cli/extraction"
+	"hce/dc/internal/cli/subcommand"
 	"hce/dc/internal/config"
 )
 
@@ -28,10 +28,10 @@ type extractOptions struct {
 // modes are the values of --mode.
 var modes = map[string]extract.Mode{"balanced": extract.Balanced, "precision": extract.Precision, "recall": extract.Recall, "whole": extract.Whole}
 
-func (p program) extractCommand() *command.Command {
+func extractCommand(p subcommand.Program) *command.Command {
 	o := extractOptions{format: "markdown", mode: "balanced"}
 	c := command.New(command.Text{
-		Name: "extract", Summary: "prints the text of a page: a file, a URL or stdin", UsageError: command.ExitRefused, ExitStatus: exitText,
+		Name: "extract", Summary: "prints the text of a page: a file, a URL or stdin", UsageError: command.ExitRefused, ExitStatus: subcommand.ExitText,
 		Description: `It needs no daemon and stores nothing. It reads HTML, PDF, office documents and plain text, and prints the
 article: without menus, teasers and footers. A URL is fetched once, as the crawler would: robots.txt is obeyed, and
 only public addresses are asked.
@@ -44,7 +44,7 @@ more, and the text in the format.`,
   curl -s https://example.org/ | hce extract - --url https://example.org/
   find pages -name '*.html' | hce extract --files-from - --format json > pages.jsonl
   hce extract --ndjson < pages-with-html.jsonl > texts.jsonl`,
-	}, func() int { return exitOf(p.reportExtract(p.extractPages(&o))) })
+	}, func() int { return subcommand.ExitOf(reportExtract(p, extractPages(p, &o))) })
 	c.Words(&o.names, "[FILE|URL|-]...", 0, 0)
 	c.Choice(&o.format, "format", "f", "FORMAT", "text, markdown (default), json or html", extraction.Formats...)
 	c.Choice(&o.mode, "mode", "", "MODE", "what to do with doubtful lines: balanced (default), precision, recall; whole: all visible text", "balanced", "precision", "recall", "whole")
@@ -57,15 +57,13 @@ more, and the text in the format.`,
 }
 
 // reportExtract prints an error for a person.
-func (p program) reportExtract(err error) error {
-	if err != nil && !errors.Is(err, command.ErrWithErrors) {
-		fmt.Fprintf(p.talk, "hce: %s\n", describeError(err))
-	}
+func reportExtract(p subcommand.Program, err error) error {
+	command.PrintError(p.Talk, "hce", err)
 	return err
 }
 
 // extractPages reads the pages.
-func (p program) extractPages(o *extractOptions) error {
+func extractPages(p subcommand.Program, o *extractOptions) error {
 	inputs, lines, end, err := o.openInputs()
 	if err != nil {
 		return err
@@ -73,9 +71,9 @@ func (p program) extractPages(o *extractOptions) error {
 	defer end()
 	debug.SetGCPercent(400) // pages are short-lived
 	job := extraction.Job{
-		Format: o.format, Lines: lines, Mode: modes[o.mode], Stdin: os.Stdin, Out: p.out,
+		Format: o.format, Lines: lines, Mode: modes[o.mode], Stdin: os.Stdin, Out: p.Out,
 		Report: func(name string, err error) {
-			fmt.Fprintf(p.talk, "hce: %s\n", strings.TrimPrefix(name+": "+bareMessage(name, err), ": "))
+			fmt.Fprintf(p.Talk, "hce: %s\n", strings.TrimPrefix(name+": "+command.BareMessage(name, err), ": "))
 		},
 	}
 	if o.mayFetch() {
@@ -86,7 +84,7 @@ func (p program) extractPages(o *extractOptions) error {
 		defer closeFetcher()
 		job.Fetch = get
 	}
-	failed, err := job.Run(p.ctx, inputs)
+	failed, err := job.Run(p.Ctx, inputs)
 	switch {
 	case err != nil:
 		return err
@@ -94,15 +92,6 @@ func (p program) extractPages(o *extractOptions) error {
 		return command.ErrWithErrors
 	}
 	return nil
-}
-
-// bareMessage is the message of an error without the name of the file, which comes before it.
-func bareMessage(name string, err error) string {
-	var path *os.PathError
-	if errors.As(err, &path) && path.Path == name {
-		return path.Err.Error()
-	}
-	return err.Error()
 }
 
 // openInputs returns the pages to read, and whether each gets a line of JSON.
@@ -148,7 +137,7 @@ func (o *extractOptions) readFileList() (iter.Seq[extraction.Input], bool, func(
 	}
 	f, err := os.Open(o.from)
 	if err != nil {
-		return nil, false, func() {}, command.Refuse("--files-from %s: %s", o.from, bareMessage(o.from, err))
+		return nil, false, func() {}, command.Refuse("--files-from %s: %s", o.from, command.BareMessage(o.from, err))
 	}
 	return extraction.List(bufio.NewReader(f)), true, func() { _ = f.Close() }, nil
 }

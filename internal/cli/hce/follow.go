@@ -8,13 +8,13 @@ import (
 	"strings"
 	"time"
 
-	"hce/dc/canonical"
+	"hce/dc/internal/cli/causes"
 	"hce/dc/internal/cli/command"
 	"hce/dc/internal/cli/follow"
 	"hce/dc/internal/cli/livescreen"
 	"hce/dc/internal/cli/pages"
+	"hce/dc/internal/cli/plaintext"
 	"hce/dc/internal/cli/service"
-	"hce/dc/internal/wire"
 )
 
 const (
@@ -41,10 +41,10 @@ func (p progress) queueLength() int64 { return p.Site.NewURLs }
 // describeLine describes the progress in one line.
 func (p progress) describeLine() string {
 	parts := []string{
-		fmt.Sprintf("%d done", p.Done), countNoun(p.Site.Contents, "page", "pages"), fmt.Sprintf("%d waiting", p.queueLength()), fmt.Sprintf("%.1f/s", p.Rate),
+		fmt.Sprintf("%d done", p.Done), plaintext.Count(p.Site.Contents, "page", "pages"), fmt.Sprintf("%d waiting", p.queueLength()), fmt.Sprintf("%.1f/s", p.Rate),
 	}
 	if p.Site.Errors > 0 {
-		text := countNoun(p.Site.Errors, "error", "errors")
+		text := plaintext.Count(p.Site.Errors, "error", "errors")
 		if causes := livescreen.CausesText(p.Causes); causes != "" {
 			text += " (" + causes + ")"
 		}
@@ -85,7 +85,7 @@ type follower struct {
 	c       *crawl
 	now     progress
 	history []progress // of rateTime
-	hosts   hostTimes
+	hosts   causes.Hosts
 	sampled time.Time
 	counted int64 // errors of the site when their causes were counted
 }
@@ -93,12 +93,12 @@ type follower struct {
 // followCrawl crawls, or lets the daemon crawl, and shows the progress until the site has no work left. It returns context.Canceled when ctx is done.
 func (c *crawl) followCrawl() error {
 	width := 0
-	if file, ok := c.talk.(*os.File); ok {
+	if file, ok := c.Talk.(*os.File); ok {
 		width = livescreen.Width(file)
 	}
 	show := &lines{c: c, width: width}
 	defer show.endLine()
-	f := &follower{c: c, hosts: hostTimes{}}
+	f := &follower{c: c, hosts: causes.Hosts{}}
 	showLook := func(look follow.Look, done bool) error {
 		f.addLook(look)
 		var part *service.Incomplete // the follower has noted it
@@ -106,22 +106,22 @@ func (c *crawl) followCrawl() error {
 			return err
 		}
 		show.showProgress(f.now, done)
-		return c.events.showProgress(c.ctx, f.now, done)
+		return c.events.showProgress(c.Ctx, f.now, done)
 	}
 	var err error
 	if c.engine != nil {
-		err = c.engine.Crawl(c.ctx, c.site, nil, showLook)
+		err = c.engine.Crawl(c.Ctx, c.site, nil, showLook)
 	} else {
-		err = (&follow.Follower{Service: c.service, Site: c.site.ID, Roots: len(c.site.URLs), Show: showLook}).Run(c.ctx)
+		err = (&follow.Follower{Service: c.Service, Site: c.site.ID, Roots: len(c.site.URLs), Show: showLook}).Run(c.Ctx)
 	}
 	switch {
-	case c.ctx.Err() != nil:
+	case c.Ctx.Err() != nil:
 		return context.Canceled
 	case errors.Is(err, follow.ErrDeleted):
 		return command.Refusal{Err: err}
 	}
 	if stalled, is := errors.AsType[*follow.Stalled](err); is {
-		return fmt.Errorf("%w. The same command continues; look at them with: %s", stalled, c.commandHint("url", "ls", c.site.ID, "--status", "new"))
+		return fmt.Errorf("%w. The same command continues; look at them with: %s", stalled, c.CommandHint("url", "ls", c.site.ID, "--status", "new"))
 	}
 	return err
 }
@@ -145,77 +145,24 @@ func (f *follower) samplePages() error {
 		return nil
 	}
 	f.sampled = f.now.At
-	rows, err := pages.RowsOf(f.c.ctx, f.c.service, []pages.Query{pages.Sample(f.c.site.ID, f.now.Site.AVGSpeedCounter, sampled)})
+	rows, err := pages.RowsOf(f.c.Ctx, f.c.Service, []pages.Query{pages.Sample(f.c.site.ID, f.now.Site.AVGSpeedCounter, sampled)})
 	if err != nil {
 		return err
 	}
 	for _, row := range rows {
-		f.hosts.addPage(row)
+		f.hosts.AddPage(row)
 	}
-	f.now.SlowHost, f.now.SlowTime = f.hosts.slowestHost()
+	f.now.SlowHost, f.now.SlowTime = f.hosts.Slowest()
 	if f.now.Site.Errors == f.counted {
 		return nil
 	}
 	f.counted = f.now.Site.Errors
-	failed, err := pages.Rows(f.c.ctx, f.c.service, f.c.site.ID, "`ErrorMask`<>0", "", mostErrors)
+	failed, err := pages.Rows(f.c.Ctx, f.c.Service, f.c.site.ID, "`ErrorMask`<>0", "", mostErrors)
 	if err != nil {
 		return err
 	}
-	f.now.Causes = countCauses(failed)
+	f.now.Causes = causes.Count(failed)
 	return nil
-}
-
-// hostTimes are the times of sampled pages by host.
-type hostTimes map[string]hostTime
-
-type hostTime struct {
-	sum time.Duration
-	n   int64
-}
-
-// addPage counts a page. Without a time it was not fetched, or took less than a millisecond.
-func (t hostTimes) addPage(row wire.URL) {
-	u, err := canonical.Net(row.URL)
-	if err != nil || row.CrawlingTime == 0 {
-		return
-	}
-	h := t[u.Host]
-	t[u.Host] = hostTime{h.sum + time.Duration(row.CrawlingTime)*time.Millisecond, h.n + 1}
-}
-
-// slowestHost returns the host with the largest mean time of a page.
-func (t hostTimes) slowestHost() (host string, mean time.Duration) {
-	for name, h := range t {
-		if m := h.sum / time.Duration(h.n); m > mean || m == mean && name < host {
-			host, mean = name, m
-		}
-	}
-	return host, mean
-}
-
-// leftOut are bits of URLs that did not fail: a rule or a limit left them out.
-const leftOut = wire.ErrRobots | wire.ErrFiltersBreak | wire.ErrMaxURLsFromPage | wire.ErrUnsupportedType | wire.ErrRawNotStored | wire.ErrBadEncoding | wire.ErrMaxItems | wire.ErrSiteMaxResources
-
-// countCauses counts rows by their causes.
-func countCauses(rows []wire.URL) map[string]int64 {
-	all := map[string]int64{}
-	for _, row := range rows {
-		if name := causeOf(row.ErrorMask); name != "" {
-			all[name]++
-		}
-	}
-	return all
-}
-
-// causeOf returns the name of the bit that a URL is counted under: the first one of a failure, or the first one; ""
-// without a bit. HTTP_ERROR comes last: codes such as 403 have a bit of their own.
-func causeOf(mask wire.ErrorMask) string {
-	for _, m := range []wire.ErrorMask{mask &^ leftOut &^ wire.ErrHTTP, mask &^ leftOut, mask} {
-		if names := m.Names(); len(names) > 0 {
-			return names[0]
-		}
-	}
-	return ""
 }
 
 // lines shows the progress: one line that is rewritten on a terminal, else plain lines.
@@ -228,12 +175,12 @@ type lines struct {
 
 func (l *lines) showProgress(p progress, done bool) {
 	switch {
-	case l.c.json && !done && l.width == 0:
+	case l.c.JSON && !done && l.width == 0:
 	case l.width > 0:
-		fmt.Fprintf(l.c.talk, "\r%s\x1b[K", cutText(cleanLine(p.describeLine()), l.width-1))
+		fmt.Fprintf(l.c.Talk, "\r%s\x1b[K", plaintext.Cut(plaintext.Clean(p.describeLine()), l.width-1))
 		l.open = true
 	case done || l.last.IsZero() || p.At.Sub(l.last) >= lineEvery:
-		fmt.Fprintln(l.c.talk, cleanLine(p.describeLine()))
+		fmt.Fprintln(l.c.Talk, plaintext.Clean(p.describeLine()))
 		l.last = p.At
 	}
 }
@@ -241,6 +188,6 @@ func (l *lines) showProgress(p progress, done bool) {
 // endLine ends the line of a terminal.
 func (l *lines) endLine() {
 	if l.open {
-		fmt.Fprintln(l.c.talk)
+		fmt.Fprintln(l.c.Talk)
 	}
 }

@@ -10,25 +10,26 @@ import (
 	"strings"
 	"time"
 
-	"hce/dc/canonical"
 	"hce/dc/internal/cli/command"
 	"hce/dc/internal/cli/livescreen"
+	"hce/dc/internal/cli/plaintext"
+	"hce/dc/internal/cli/siteoptions"
+	"hce/dc/internal/cli/subcommand"
 	"hce/dc/internal/cli/warcimport"
 	"hce/dc/internal/files"
-	"hce/dc/internal/wire"
 	"hce/dc/warc"
 )
 
-func (p program) importCommand() *command.Command {
-	return newGroupCommand("import", "brings pages of other programs into a site", "SITE is the id of a site or one of its root URLs.",
-		"  hce import warc pages.warc.gz\n  hce import warc a.warc.gz b.warc.gz --site archive", p.importWARCCommand())
+func importCommand(p subcommand.Program) *command.Command {
+	return subcommand.NewGroup("import", "brings pages of other programs into a site", "SITE is the id of a site or one of its root URLs.",
+		"  hce import warc pages.warc.gz\n  hce import warc a.warc.gz b.warc.gz --site archive", importWARCCommand(p))
 }
 
-func (p program) importWARCCommand() *command.Command {
-	var o options
+func importWARCCommand(p subcommand.Program) *command.Command {
+	var o subcommand.Options
 	var files []string
 	var site string
-	c := p.newLeafCommand(command.Text{
+	c := p.NewLeaf(command.Text{
 		Name: "warc", Summary: "stores the pages of WARC files as crawled pages of a site",
 		Description: `Reads files of WARC 0.17 to 1.1, plain or compressed with gzip, and WACZ files. All files are
 checked first: a damaged one is refused with the offset of its record, and nothing is changed. Then
@@ -40,19 +41,19 @@ twice.
 A site that does not exist is created from the address of the first page, or with the id of
 --site. Nothing is fetched.`,
 		Examples: "  hce import warc pages.warc.gz\n  hce import warc *.warc.gz --site archive",
-	}, &o, func(s *session) error { return s.importWARC(files, site) })
+	}, &o, func(s *subcommand.Session) error { return importWARC(s, files, site) })
 	c.Words(&files, "FILE...", 1, 0)
 	c.Text(&site, "site", "", "SITE", "site for all pages; default: that of the address of the first page")
 	return c
 }
 
-func (s *session) importWARC(files []string, typed string) error {
-	if _, err := s.findPlace(); err != nil { // before files are read, which may take a while
+func importWARC(s *subcommand.Session, files []string, typed string) error {
+	if _, err := s.FindPlace(); err != nil { // before files are read, which may take a while
 		return err
 	}
 	first := ""
 	for _, path := range files {
-		contents, err := warcimport.Check(s.ctx, path, s.importProgress("checking"))
+		contents, err := warcimport.Check(s.Ctx, path, importProgress(s, "checking"))
 		if err != nil {
 			return refuseDamaged(err)
 		}
@@ -60,19 +61,19 @@ func (s *session) importWARC(files []string, typed string) error {
 			first = contents.First
 		}
 	}
-	if err := s.connectOrCreate(); err != nil {
+	if err := s.ConnectOrCreate(); err != nil {
 		return err
 	}
-	site, err := s.importSite(typed, first)
+	site, err := siteoptions.FindOrCreate(s, typed, first)
 	if err != nil {
 		return err
 	}
-	done, err := warcimport.Run(s.ctx, warcimport.Job{Service: s.service, Site: site, Files: files}, s.importProgress("importing"))
+	done, err := warcimport.Run(s.Ctx, warcimport.Job{Service: s.Service, Site: site, Files: files}, importProgress(s, "importing"))
 	if err != nil {
-		s.printMessage("%s and %s are stored; the same command continues", countNoun(done.Pages, "page", "pages"), countNoun(done.Versions, "version", "versions"))
+		s.PrintMessage("%s and %s are stored; the same command continues", plaintext.Count(done.Pages, "page", "pages"), plaintext.Count(done.Versions, "version", "versions"))
 		return err
 	}
-	return s.printImported(site.ID, done)
+	return printImported(s, site.ID, done)
 }
 
 // refuseDamaged makes a fault of a file a refusal.
@@ -85,44 +86,9 @@ func refuseDamaged(err error) error {
 	return err
 }
 
-// importSite returns the site of --site, or that of the first page. It creates the site if it is not
-// known.
-func (s *session) importSite(typed, first string) (site wire.Site, err error) {
-	if typed != "" {
-		site, err = s.findSite(typed)
-		if err == nil || exitOf(err) != command.ExitRefused || !wire.ValidSiteID(typed) {
-			return site, err
-		}
-	}
-	if first == "" {
-		return site, command.Refuse("the files have no page of http or https, so they name no site; nothing was changed")
-	}
-	u, err := canonical.Net(first)
-	if err != nil {
-		return site, command.Refusal{Err: err}
-	}
-	root := u.Scheme + "://" + u.Host + "/"
-	object, err := settings{name: typed}.newSite([]string{root})
-	if err != nil {
-		return site, err
-	}
-	object["moveURLs"] = false // the root URL is not fetched
-	id := object["id"].(string)
-	site, found, err := s.siteStatus(id)
-	if err != nil || found {
-		return site, err
-	}
-	if err := s.askService(wire.SiteNew, object, nil); err != nil {
-		return site, err
-	}
-	s.printMessage("created site %s (%s)", id, root)
-	site, _, err = s.siteStatus(id)
-	return site, err
-}
-
 // importProgress returns the progress of a step on a terminal, nil elsewhere.
-func (s *session) importProgress(step string) warcimport.Progress {
-	file, ok := s.talk.(*os.File)
+func importProgress(s *subcommand.Session, step string) warcimport.Progress {
+	file, ok := s.Talk.(*os.File)
 	if !ok || livescreen.Width(file) == 0 {
 		return nil
 	}
@@ -130,29 +96,29 @@ func (s *session) importProgress(step string) warcimport.Progress {
 	return func(path string, n int64) {
 		if time.Since(last) >= pollEvery {
 			last = time.Now()
-			fmt.Fprintf(s.talk, "\r%s %s: %s\x1b[K\r", step, cleanLine(path), files.Bytes(n))
+			fmt.Fprintf(s.Talk, "\r%s %s: %s\x1b[K\r", step, plaintext.Clean(path), files.Bytes(n))
 		}
 	}
 }
 
 // printImported prints the summary.
-func (s *session) printImported(site string, done warcimport.Summary) error {
-	if s.json {
-		if err := s.printJSON(struct {
+func printImported(s *subcommand.Session, site string, done warcimport.Summary) error {
+	if s.JSON {
+		if err := s.PrintJSON(struct {
 			Site string `json:"site"`
 			warcimport.Summary
 		}{site, done}); err != nil {
 			return err
 		}
 	} else {
-		fmt.Fprintf(s.out, "%s: %s new, %s, %d stored before, of %s\n", site, countNoun(done.Pages, "page", "pages"),
-			countNoun(done.Versions, "further version", "further versions"), done.Known, countNoun(done.Records, "record", "records"))
+		fmt.Fprintf(s.Out, "%s: %s new, %s, %d stored before, of %s\n", site, plaintext.Count(done.Pages, "page", "pages"),
+			plaintext.Count(done.Versions, "further version", "further versions"), done.Known, plaintext.Count(done.Records, "record", "records"))
 		for _, reason := range slices.Sorted(maps.Keys(done.Skipped)) {
-			fmt.Fprintf(s.out, "left out: %d, %s\n", done.Skipped[reason], strings.ToValidUTF8(string(reason), "?"))
+			fmt.Fprintf(s.Out, "left out: %d, %s\n", done.Skipped[reason], strings.ToValidUTF8(string(reason), "?"))
 		}
 	}
-	if s.node != nil && done.Pages+done.Versions > 0 {
-		s.printMessage("no daemon runs in %s; let the pages be processed with: %s", s.node.Dir, s.commandHint("crawl", site))
+	if s.Node != nil && done.Pages+done.Versions > 0 {
+		s.PrintMessage("no daemon runs in %s; let the pages be processed with: %s", s.Node.Dir, s.CommandHint("crawl", site))
 	}
 	if done.Faults() > 0 {
 		return command.ErrWithErrors

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"hce/dc/internal/cli/causes"
 	"hce/dc/internal/cli/pages"
 	"hce/dc/internal/wire"
 )
@@ -20,19 +21,19 @@ type runStart struct {
 // readStart reads what the site is before the run. Dates of rows have whole seconds, so it waits for the
 // next second if a run has just ended.
 func (c *crawl) readStart() error {
-	site, _, err := c.siteStatus(c.site.ID, "filters", "properties")
+	site, _, err := c.SiteStatus(c.site.ID, "filters", "properties")
 	if err != nil {
 		return err
 	}
 	c.run0 = runStart{urls: site.CollectedURLs + int64(len(site.URLs)), waiting: site.NewURLs, first: site.AVGSpeedCounter == 0 && site.Size == 0}
 	now := time.Now()
 	c.run0.at = now.UTC().Truncate(time.Second)
-	if last, known := site.TcDate.Time(); !known || c.run0.first || c.node == nil || last.Before(c.run0.at) {
+	if last, known := site.TcDate.Time(); !known || c.run0.first || c.Node == nil || last.Before(c.run0.at) {
 		return nil
 	}
 	c.run0.at = c.run0.at.Add(time.Second)
 	select {
-	case <-c.ctx.Done():
+	case <-c.Ctx.Done():
 		return context.Canceled
 	case <-time.After(c.run0.at.Sub(now)):
 		return nil
@@ -86,7 +87,7 @@ func (s runStart) outcomeOf(p *pages.Page) outcome {
 	switch resource := isResource(u); {
 	case p.Outdated() == "gone":
 		return isGone
-	case !resource && u.ErrorMask&^leftOut != 0:
+	case !resource && u.ErrorMask&^causes.LeftOut != 0:
 		return isFailed
 	case !resource && u.ErrorMask != 0 && u.TagsCount == 0:
 		return isSkipped
@@ -123,7 +124,7 @@ func (r summary) outcomesLine() string {
 	case r.Changed+r.Unchanged+r.Gone == 0 && r.asked > 0:
 		return ""
 	case r.asked == 0:
-		return fmt.Sprintf("  no URL was due; let all be asked for again with: %s\n", r.commandHint("site", "recrawl", r.Site))
+		return fmt.Sprintf("  no URL was due; let all be asked for again with: %s\n", r.CommandHint("site", "recrawl", r.Site))
 	}
 	return fmt.Sprintf("  %d new, %d changed, %d unchanged, %d gone\n", r.New, r.Changed, r.Unchanged, r.Gone)
 }

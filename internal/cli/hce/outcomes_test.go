@@ -7,6 +7,8 @@ import (
 
 	"hce/dc/internal/cli/pages"
 	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/errormask"
+	"hce/dc/internal/wire/schema"
 )
 
 // Each URL counts once, in the first run and after a recrawl: 13 URLs of a site, 8 of them failed, and one more that
@@ -24,9 +26,9 @@ func TestOutcomesOfForbiddenURLs(t *testing.T) {
 		r := summary{Causes: map[string]int64{}, GivenUp: map[string]int64{}}
 		run := outcomes{run: tt.run, asked: 13}
 		for i := range 9 {
-			u := wire.URL{Status: wire.StatusCrawled, Crawled: 1, HTTPCode: 404, ErrorMask: wire.ErrHTTP, UDate: wire.DateOf(at)}
+			u := wire.URL{Status: wire.StatusCrawled, Crawled: 1, HTTPCode: 404, ErrorMask: errormask.HTTP, UDate: schema.DateOf(at)}
 			if i == 8 {
-				u.Crawled, u.HTTPCode, u.ErrorMask = 0, 400, wire.ErrRobots
+				u.Crawled, u.HTTPCode, u.ErrorMask = 0, 400, errormask.Robots
 			}
 			r.countURL(&pages.Page{URL: u}, &run)
 		}

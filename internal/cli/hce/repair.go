@@ -7,11 +7,13 @@ import (
 	"hce/dc/internal/cli/command"
 	"hce/dc/internal/cli/datafolder"
 	"hce/dc/internal/cli/node"
+	"hce/dc/internal/cli/plaintext"
+	"hce/dc/internal/cli/subcommand"
 )
 
-func (p program) repairCommand() *command.Command {
-	var o options
-	return p.newLeafCommand(command.Text{
+func repairCommand(p subcommand.Program) *command.Command {
+	var o subcommand.Options
+	return p.NewLeaf(command.Text{
 		Name: "repair", Summary: "makes damaged pages of a data folder again",
 		Description: `Reads all stored pages. A page whose text is damaged or missing, and whose raw content is whole, is
 processed again. A page without a whole raw content is fetched again, by the next crawl. Each of
@@ -20,7 +22,7 @@ them is named on stderr. A damaged file is set aside in a folder, and its whole 
 It works in the folder of --data, or in that of this user, while no daemon runs there. For a
 dc-daemon, stop it and run: db-task --repair. Exit status 1: some pages must be fetched again.`,
 		Examples: "  hce repair\n  hce repair --data /srv/crawl --json",
-	}, &o, func(s *session) error { return s.repairFolder() })
+	}, &o, func(s *subcommand.Session) error { return repairFolder(s) })
 }
 
 // repaired is the summary of db-task --repair.
@@ -31,25 +33,25 @@ type repaired struct {
 	Lost    int64 `json:"lost"`
 }
 
-func (s *session) repairFolder() error {
-	at, err := s.findPlace()
+func repairFolder(s *subcommand.Session) error {
+	at, err := s.FindPlace()
 	if err != nil {
 		return err
 	}
-	if at.server != nil {
-		return command.Refuse("a daemon runs at %s; stop it, then run db-task --repair on its machine, or give a folder of hce with --data", at.server)
+	if at.Server != nil {
+		return command.Refuse("a daemon runs at %s; stop it, then run db-task --repair on its machine, or give a folder of hce with --data", at.Server)
 	}
-	if !datafolder.Exists(at.dir) {
-		return command.Refuse("the folder %s has no crawl; give another one with --data", at.dir)
+	if !datafolder.Exists(at.Dir) {
+		return command.Refuse("the folder %s has no crawl; give another one with --data", at.Dir)
 	}
 	programs, err := node.Programs()
 	if err != nil {
 		return err
 	}
-	if s.node, err = node.Open(at.dir, programs); err != nil {
+	if s.Node, err = node.Open(at.Dir, programs); err != nil {
 		return err
 	}
-	text, err := s.node.DBTask(s.ctx, s.talk, "--repair")
+	text, err := s.Node.DBTask(s.Ctx, s.Talk, "--repair")
 	if err != nil {
 		return err
 	}
@@ -57,10 +59,10 @@ func (s *session) repairFolder() error {
 	if err := json.Unmarshal(text, &done); err != nil {
 		return fmt.Errorf("read the summary of db-task --repair: %w", err)
 	}
-	if s.json {
-		err = s.printJSON(done)
+	if s.JSON {
+		err = s.PrintJSON(done)
 	} else {
-		s.sayRepaired(done)
+		sayRepaired(s, done)
 	}
 	if err == nil && done.Fetch+done.Lost > 0 {
 		err = command.ErrWithErrors
@@ -68,14 +70,14 @@ func (s *session) repairFolder() error {
 	return err
 }
 
-func (s *session) sayRepaired(done repaired) {
+func sayRepaired(s *subcommand.Session, done repaired) {
 	if done == (repaired{}) {
-		s.printMessage("nothing is damaged")
+		s.PrintMessage("nothing is damaged")
 		return
 	}
-	s.printMessage("%s made again from raw contents, %s fetched again: both with: %s", countNoun(done.Process, "page will be", "pages will be"),
-		countNoun(done.Fetch, "will be", "will be"), s.commandHint("crawl", "SITE"))
+	s.PrintMessage("%s made again from raw contents, %s fetched again: both with: %s", plaintext.Count(done.Process, "page will be", "pages will be"),
+		plaintext.Count(done.Fetch, "will be", "will be"), s.CommandHint("crawl", "SITE"))
 	if done.Lost > 0 {
-		s.printMessage("%s gone", countNoun(done.Lost, "older version is", "older versions are"))
+		s.PrintMessage("%s gone", plaintext.Count(done.Lost, "older version is", "older versions are"))
 	}
 }

@@ -8,25 +8,27 @@ import (
 
 	"hce/dc/internal/cli/command"
 	"hce/dc/internal/cli/livescreen"
+	"hce/dc/internal/cli/plaintext"
+	"hce/dc/internal/cli/subcommand"
 	"hce/dc/internal/files"
 	"hce/dc/internal/wire"
 )
 
-func (p program) siteRmCommand() *command.Command {
-	var o options
+func siteRmCommand(p subcommand.Program) *command.Command {
+	var o subcommand.Options
 	var words []string
 	var yes, compact bool
-	c := p.newLeafCommand(command.Text{
+	c := p.NewLeaf(command.Text{
 		Name: "rm", Summary: "deletes a site with all its pages",
 		Description: `On a terminal it asks first. There is no way back. Processed contents are freed at once. Raw pages lie
 together with those of other sites: their space is freed when most of such a file is deleted, or at
 once with --compact-raw, in a folder of hce. --compact-raw without a site only frees that space.`,
 		Examples: "  hce site rm example.org --yes\n  hce site rm example.org --yes --compact-raw\n  hce site rm --compact-raw",
-	}, &o, func(s *session) error {
+	}, &o, func(s *subcommand.Session) error {
 		if len(words) == 0 && !compact {
-			return command.Refuse("argument SITE is missing; list the sites with: %s", s.commandHint("site", "ls"))
+			return command.Refuse("argument SITE is missing; list the sites with: %s", s.CommandHint("site", "ls"))
 		}
-		return s.removeSite(words, yes, compact)
+		return removeSite(s, words, yes, compact)
 	})
 	c.Words(&words, "[SITE]", 0, 1)
 	c.Flag(&yes, "yes", "y", "do not ask")
@@ -52,83 +54,83 @@ type compacted struct {
 	Dead     int64 `json:"dead"`
 }
 
-func (s *session) removeSite(words []string, yes, compact bool) error {
-	if err := s.openService(); err != nil {
+func removeSite(s *subcommand.Session, words []string, yes, compact bool) error {
+	if err := s.OpenService(); err != nil {
 		return err
 	}
-	if compact && s.node == nil {
+	if compact && s.Node == nil {
 		return command.Refuse("--compact-raw works in a folder of hce; nothing was deleted. On the machine of the daemon run: db-task --compact-raw")
 	}
 	var done removed
 	if len(words) > 0 {
-		if err := s.deleteSite(words[0], yes, &done); err != nil {
+		if err := deleteSite(s, words[0], yes, &done); err != nil {
 			return err
 		}
 	}
 	if compact {
-		s.closeAll() // of the stores: no process writes to a segment
-		s.closers = nil
-		if err := s.node.Summary(s.ctx, s.talk, &done.Compacted, "--compact-raw"); err != nil {
-			return fmt.Errorf("%w; what was deleted stays deleted, and this command continues: %s", err, s.commandHint("site", "rm", "--compact-raw"))
+		s.CloseAll() // of the stores: no process writes to a segment
+		s.Closers = nil
+		if err := s.Node.Summary(s.Ctx, s.Talk, &done.Compacted, "--compact-raw"); err != nil {
+			return fmt.Errorf("%w; what was deleted stays deleted, and this command continues: %s", err, s.CommandHint("site", "rm", "--compact-raw"))
 		}
 		done.Later = done.Compacted.Dead
 	}
-	if s.json {
-		return s.printJSON(done)
+	if s.JSON {
+		return s.PrintJSON(done)
 	}
-	s.sayRemoved(done)
+	sayRemoved(s, done)
 	return nil
 }
 
-func (s *session) deleteSite(typed string, yes bool, done *removed) error {
-	site, err := s.findSite(typed)
+func deleteSite(s *subcommand.Session, typed string, yes bool, done *removed) error {
+	site, err := s.FindSite(typed)
 	if err != nil {
 		return err
 	}
-	if !yes && !s.confirmQuestion(fmt.Sprintf("delete site %s (%s) with %s?", site.ID, cleanLine(rootOf(site)), countNoun(site.Contents, "page", "pages"))) {
+	if !yes && !confirmQuestion(s, fmt.Sprintf("delete site %s (%s) with %s?", site.ID, plaintext.Clean(subcommand.RootOf(site)), plaintext.Count(site.Contents, "page", "pages"))) {
 		return command.Refuse("nothing was deleted; confirm with --yes")
 	}
 	done.Site, done.Later = site.ID, site.Size
-	if s.node != nil {
+	if s.Node != nil {
 		var space struct{ Now, Later int64 }
-		if err := s.node.Summary(s.ctx, s.talk, &space, "--space", site.ID); err != nil {
+		if err := s.Node.Summary(s.Ctx, s.Talk, &space, "--space", site.ID); err != nil {
 			return err
 		}
 		done.Freed, done.Later = space.Now, space.Later
 	}
-	return s.askService(wire.SiteDelete, map[string]any{"id": site.ID, "taskType": 1, "delayedType": wire.Immediate}, nil)
+	return s.AskService(wire.SiteDelete, map[string]any{"id": site.ID, "taskType": 1, "delayedType": wire.Immediate}, nil)
 }
 
-func (s *session) sayRemoved(done removed) {
+func sayRemoved(s *subcommand.Session, done removed) {
 	if done.Site != "" {
-		if s.node == nil && done.Later == 0 {
-			s.printMessage("deleted site %s, which had no raw pages", done.Site)
+		if s.Node == nil && done.Later == 0 {
+			s.PrintMessage("deleted site %s, which had no raw pages", done.Site)
 			return
 		}
-		if s.node == nil {
-			s.printMessage("deleted site %s; its processed contents are freed, and about %s of raw pages later, or at once with db-task --compact-raw on the machine of the daemon", done.Site, files.Bytes(done.Later))
+		if s.Node == nil {
+			s.PrintMessage("deleted site %s; its processed contents are freed, and about %s of raw pages later, or at once with db-task --compact-raw on the machine of the daemon", done.Site, files.Bytes(done.Later))
 			return
 		}
-		s.printMessage("deleted site %s; %s are free", done.Site, files.Bytes(done.Freed))
+		s.PrintMessage("deleted site %s; %s are free", done.Site, files.Bytes(done.Freed))
 	}
 	if c := done.Compacted; c != nil {
-		s.printMessage("raw pages: %s are free, %s were copied", files.Bytes(c.Freed-c.Copied), files.Bytes(c.Copied))
+		s.PrintMessage("raw pages: %s are free, %s were copied", files.Bytes(c.Freed-c.Copied), files.Bytes(c.Copied))
 		if c.Left > 0 {
-			s.printMessage("%s for want of room, or because a crawl writes there; repeat: %s", countNoun(c.Left, "file stays as it is", "files stay as they are"), s.commandHint("site", "rm", "--compact-raw"))
+			s.PrintMessage("%s for want of room, or because a crawl writes there; repeat: %s", plaintext.Count(c.Left, "file stays as it is", "files stay as they are"), s.CommandHint("site", "rm", "--compact-raw"))
 		}
 		return
 	}
 	if done.Later > 0 {
-		s.printMessage("%s of raw pages are freed when most of their files is deleted, or at once with: %s", files.Bytes(done.Later), s.commandHint("site", "rm", "--compact-raw"))
+		s.PrintMessage("%s of raw pages are freed when most of their files is deleted, or at once with: %s", files.Bytes(done.Later), s.CommandHint("site", "rm", "--compact-raw"))
 	}
 }
 
 // confirmQuestion asks the person at the terminal; without a terminal the answer is no.
-func (s *session) confirmQuestion(question string) bool {
+func confirmQuestion(s *subcommand.Session, question string) bool {
 	if !livescreen.IsTerminal(os.Stdin) {
 		return false
 	}
-	fmt.Fprintf(s.talk, "%s [y/N] ", question)
+	fmt.Fprintf(s.Talk, "%s [y/N] ", question)
 	answer, _ := bufio.NewReader(os.Stdin).ReadString('\n') // no answer is no
 	return strings.HasPrefix(strings.ToLower(strings.TrimSpace(answer)), "y")
 }

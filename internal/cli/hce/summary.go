@@ -6,12 +6,17 @@ import (
 	"strings"
 	"time"
 
+	"hce/dc/internal/cli/causes"
 	"hce/dc/internal/cli/export"
 	"hce/dc/internal/cli/livescreen"
 	"hce/dc/internal/cli/pages"
+	"hce/dc/internal/cli/plaintext"
+	"hce/dc/internal/cli/siteoptions"
+	"hce/dc/internal/cli/subcommand"
 	"hce/dc/internal/files"
 	"hce/dc/internal/manual"
 	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/errormask"
 )
 
 // summary is the end of hce crawl: the line done of --json.
@@ -44,27 +49,27 @@ type summary struct {
 	Traps      []trapped `json:"traps"`      // the largest first
 	TrapSample bool      `json:"trapSample"` // of a sample of the URLs
 
-	options        // of the command, for hints
-	asked   int64  // URLs of this run
-	alone   bool   // pages were fetched, and none led to another URL
-	cause   string // error of the last request that failed, if no page was fetched
+	subcommand.Options        // of the command, for hints
+	asked              int64  // URLs of this run
+	alone              bool   // pages were fetched, and none led to another URL
+	cause              string // error of the last request that failed, if no page was fetched
 }
 
 // siteBits are error bits that a site has itself, not from its URLs.
-const siteBits = wire.ErrMaxItems | wire.ErrSiteMaxErrors | wire.ErrSiteMaxResources | wire.ErrProcessorMaxErrors | wire.ErrProcessorMaxResources | wire.ErrInitialization
+const siteBits = errormask.MaxItems | errormask.SiteMaxErrors | errormask.SiteMaxResources | errormask.ProcessorMaxErrors | errormask.ProcessorMaxResources | errormask.Initialization
 
 // summarizeCrawl counts what the crawl has stored.
 func (c *crawl) summarizeCrawl() (summary, error) {
-	site, _, err := c.siteStatus(c.site.ID)
+	site, _, err := c.SiteStatus(c.site.ID)
 	if err != nil {
 		return summary{}, err
 	}
 	r := summary{
-		options: c.options, Site: site.ID, Root: rootOf(site), State: stateName(site.State), URLs: site.CollectedURLs + int64(len(site.URLs)), Pages: site.Contents,
+		Options: c.Options, Site: site.ID, Root: subcommand.RootOf(site), State: subcommand.StateName(site.State), URLs: site.CollectedURLs + int64(len(site.URLs)), Pages: site.Contents,
 		Left: site.NewURLs, Bytes: site.Size, Seconds: time.Since(c.began).Round(100 * time.Millisecond).Seconds(), Causes: map[string]int64{}, GivenUp: map[string]int64{},
 		SiteBits: (site.ErrorMask & siteBits).Names(),
 	}
-	for _, problem := range badSettings(site) {
+	for _, problem := range siteoptions.BadSettings(site) {
 		r.BadSettings = append(r.BadSettings, problem.String())
 	}
 	run := outcomes{run: c.run0, asked: c.run0.waiting + r.URLs - c.run0.urls - r.Left}
@@ -73,9 +78,9 @@ func (c *crawl) summarizeCrawl() (summary, error) {
 	if r.Pages == 0 && c.engine != nil {
 		r.cause = c.engine.Fault(site.ID)
 	}
-	reader := pages.Reader{Service: c.service, Site: site.ID, Where: run.rowCondition()}
+	reader := pages.Reader{Service: c.Service, Site: site.ID, Where: run.rowCondition()}
 	now := time.Now()
-	err = reader.Read(c.ctx, "", func(p *pages.Page) error {
+	err = reader.Read(c.Ctx, "", func(p *pages.Page) error {
 		r.NoFollow = r.NoFollow || p.Root() && p.RobotsMask&wire.RobotsNoFollow != 0
 		if p.Processed > 0 && !p.Resource() && !p.Indexed(now) {
 			r.NoIndex++
@@ -109,7 +114,7 @@ func (r *summary) countURL(p *pages.Page, run *outcomes) {
 		r.Failed++
 	case isSkipped:
 		r.LeftOut++
-		if u.ErrorMask&wire.ErrRobots != 0 {
+		if u.ErrorMask&errormask.Robots != 0 {
 			r.Forbidden++
 		}
 	case isUnchanged:
@@ -133,7 +138,7 @@ func (r *summary) countCauses(u *wire.URL, found outcome) {
 	if found == isGone {
 		return
 	}
-	if name := causeOf(u.ErrorMask); name != "" {
+	if name := causes.Of(u.ErrorMask); name != "" {
 		r.Causes[name]++
 	}
 	if u.RetryCause != "" && u.RetryDate == "" && u.ErrorMask != 0 {
@@ -142,13 +147,15 @@ func (r *summary) countCauses(u *wire.URL, found outcome) {
 }
 
 // isResource reports whether a URL has a content that is no page.
-func isResource(u *wire.URL) bool { return u.Resource() && u.ErrorMask&^leftOut == 0 || isMedia(u) }
+func isResource(u *wire.URL) bool {
+	return u.Resource() && u.ErrorMask&^causes.LeftOut == 0 || isMedia(u)
+}
 
 // isMedia reports whether a URL has been processed and only its type, such as that of a picture, has no
 // text.
 func isMedia(u *wire.URL) bool {
 	family, _, _ := strings.Cut(u.ContentType, "/")
-	return u.ErrorMask == wire.ErrUnsupportedType && u.Processed > 0 && slices.Contains([]string{"image", "audio", "video", "font"}, family)
+	return u.ErrorMask == errormask.UnsupportedType && u.Processed > 0 && slices.Contains([]string{"image", "audio", "video", "font"}, family)
 }
 
 // hasFailures reports whether the exit status is 1.
@@ -156,22 +163,12 @@ func (r summary) hasFailures() bool {
 	return r.Failed > 0 || r.Left > 0 || r.Pages == 0
 }
 
-// errorMeaning is the message of an error bit.
-func errorMeaning(name string) string {
-	for _, bit := range (^wire.ErrorMask(0)).Bits() {
-		if bit.Name == name {
-			return bit.Message
-		}
-	}
-	return ""
-}
-
 // resourcesPart is their part of the line of numbers.
 func (r summary) resourcesPart() string {
 	if r.Resources == 0 {
 		return ""
 	}
-	return ", " + countNoun(r.Resources, "resource", "resources")
+	return ", " + plaintext.Count(r.Resources, "resource", "resources")
 }
 
 // summaryText is the summary for a person.
@@ -180,26 +177,26 @@ func (r summary) summaryText() string {
 	verdict := "complete"
 	switch {
 	case r.Left > 0:
-		verdict = fmt.Sprintf("not complete: the site is %s, %s", r.State, countNoun(r.Left, "URL waits", "URLs wait"))
+		verdict = fmt.Sprintf("not complete: the site is %s, %s", r.State, plaintext.Count(r.Left, "URL waits", "URLs wait"))
 	case r.Pages == 0:
 		verdict = "no page could be fetched and processed"
 	case r.Failed > 0:
 		verdict = "complete, with errors"
 	}
-	fmt.Fprintf(&b, "%s: %s\n", cutText(cleanLine(r.Root), longestURL), verdict)
-	fmt.Fprintf(&b, "  %s, %s%s, %s in %s\n", countNoun(r.URLs, "URL", "URLs"), countNoun(r.Pages, "page", "pages"), r.resourcesPart(), files.Bytes(r.Bytes), time.Duration(r.Seconds*float64(time.Second)).Round(100*time.Millisecond))
+	fmt.Fprintf(&b, "%s: %s\n", plaintext.Cut(plaintext.Clean(r.Root), plaintext.LongestURL), verdict)
+	fmt.Fprintf(&b, "  %s, %s%s, %s in %s\n", plaintext.Count(r.URLs, "URL", "URLs"), plaintext.Count(r.Pages, "page", "pages"), r.resourcesPart(), files.Bytes(r.Bytes), time.Duration(r.Seconds*float64(time.Second)).Round(100*time.Millisecond))
 	b.WriteString(r.outcomesLine())
 	if r.Failed > 0 {
-		fmt.Fprintf(&b, "  %d failed; list them with: %s\n", r.Failed, r.commandHint("url", "ls", r.Site, "--failed"))
+		fmt.Fprintf(&b, "  %d failed; list them with: %s\n", r.Failed, r.CommandHint("url", "ls", r.Site, "--failed"))
 	}
 	if r.LeftOut > 0 {
 		fmt.Fprintf(&b, "  %d left out by robots.txt, filters, types or limits\n", r.LeftOut)
 	}
 	if r.Forbidden > 0 {
-		fmt.Fprintf(&b, "  %d forbidden by robots.txt; list them with: %s\n", r.Forbidden, r.commandHint("url", "ls", r.Site, "--forbidden"))
+		fmt.Fprintf(&b, "  %d forbidden by robots.txt; list them with: %s\n", r.Forbidden, r.CommandHint("url", "ls", r.Site, "--forbidden"))
 	}
 	for _, name := range livescreen.CauseNames(r.Causes) {
-		fmt.Fprintf(&b, "  %6d  %s: %s\n", r.Causes[name], name, errorMeaning(name))
+		fmt.Fprintf(&b, "  %6d  %s: %s\n", r.Causes[name], name, causes.Meaning(name))
 	}
 	var gaveUp []string
 	for _, cause := range livescreen.CauseNames(r.GivenUp) {
@@ -209,21 +206,21 @@ func (r summary) summaryText() string {
 		fmt.Fprintf(&b, "  given up after several requests, by the last cause: %s; the same command asks again\n", strings.Join(gaveUp, ", "))
 	}
 	if r.cause != "" {
-		fmt.Fprintf(&b, "  the last error: %s\n", cleanLine(r.cause))
+		fmt.Fprintf(&b, "  the last error: %s\n", plaintext.Clean(r.cause))
 	}
 	if r.NoIndex > 0 {
-		fmt.Fprintf(&b, "  %s: noindex asks robots not to index them; exports leave them out without --noindex\n", countNoun(r.NoIndex, "page", "pages"))
+		fmt.Fprintf(&b, "  %s: noindex asks robots not to index them; exports leave them out without --noindex\n", plaintext.Count(r.NoIndex, "page", "pages"))
 	}
 	b.WriteString(r.trapText())
 	switch {
 	case r.NoFollow:
 		fmt.Fprintf(&b, "  a root page asks robots not to follow its links (nofollow); if you may, ignore it with: %s; then: %s; then: %s\n",
-			r.commandHint("site", "edit", r.Site, "--property", "ROBOTS_META=0", "--property", "ROBOTS_HEADER=0"), r.commandHint("site", "recrawl", r.Site), r.commandHint("crawl", r.Site))
+			r.CommandHint("site", "edit", r.Site, "--property", "ROBOTS_META=0", "--property", "ROBOTS_HEADER=0"), r.CommandHint("site", "recrawl", r.Site), r.CommandHint("crawl", r.Site))
 	case r.alone:
-		fmt.Fprintf(&b, "  no link leads to another URL that scope and filters allow; list the others with: %s\n", r.commandHint("url", "ls", r.Site, "--outside", "--reasons"))
+		fmt.Fprintf(&b, "  no link leads to another URL that scope and filters allow; list the others with: %s\n", r.CommandHint("url", "ls", r.Site, "--outside", "--reasons"))
 	}
 	for _, problem := range r.BadSettings {
-		fmt.Fprintf(&b, "  the site is stopped: %s; set it right with: %s\n", problem, r.commandHint("site", "edit", r.Site))
+		fmt.Fprintf(&b, "  the site is stopped: %s; set it right with: %s\n", problem, r.CommandHint("site", "edit", r.Site))
 	}
 	if len(r.SiteBits) > 0 {
 		fmt.Fprintf(&b, manual.Locate("  the site as a whole has: %s (docs/errors.md)\n"), strings.Join(r.SiteBits, ", "))
@@ -232,6 +229,6 @@ func (r summary) summaryText() string {
 		fmt.Fprintf(&b, "  the same command tries again\n")
 		return b.String()
 	}
-	fmt.Fprintf(&b, "  pages: %s; formats: %s; one page: %s\n", r.commandHint("export", r.Site), strings.Join(export.Names(), ", "), r.commandHint("page", "URL"))
+	fmt.Fprintf(&b, "  pages: %s; formats: %s; one page: %s\n", r.CommandHint("export", r.Site), strings.Join(export.Names(), ", "), r.CommandHint("page", "URL"))
 	return b.String()
 }

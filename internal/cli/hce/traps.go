@@ -7,10 +7,13 @@ import (
 	"time"
 
 	"hce/dc/internal/cli/pages"
+	"hce/dc/internal/cli/plaintext"
+	"hce/dc/internal/cli/subcommand"
 	"hce/dc/internal/manual"
 	"hce/dc/internal/web/content"
 	"hce/dc/internal/web/trap"
 	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/urlkey"
 )
 
 const (
@@ -98,7 +101,7 @@ func (c *crawl) findTraps(site *wire.Site) ([]trapped, bool, error) {
 // readRows reads rows of the site; whole says that these are all.
 func (s *trapSearch) readRows() (whole bool, err error) {
 	for after := ""; len(s.rows) < trapRows && (after == "" || time.Now().Before(s.until)); after = s.rows[len(s.rows)-1].URLMd5 {
-		rows, err := pages.Rows(s.ctx, s.service, s.site.ID, "`URLMd5`>'"+after+"'", "`URLMd5` ASC", trapAtOnce)
+		rows, err := pages.Rows(s.Ctx, s.Service, s.site.ID, "`URLMd5`>'"+after+"'", "`URLMd5` ASC", trapAtOnce)
 		if err != nil {
 			return false, err
 		}
@@ -125,8 +128,8 @@ func (s *trapSearch) readPages(w *trap.Watch, urls []string) error {
 		return nil
 	}
 	texts := map[string][]byte{}
-	reader := pages.Reader{Service: s.service, Site: s.site.ID, Where: "`URLMd5` IN (" + strings.Join(keys, ",") + ")", Needs: pages.Raw, Damaged: s.sayDamaged}
-	err := reader.Read(s.ctx, "", func(p *pages.Page) error {
+	reader := pages.Reader{Service: s.Service, Site: s.site.ID, Where: "`URLMd5` IN (" + strings.Join(keys, ",") + ")", Needs: pages.Raw, Damaged: s.SayDamaged}
+	err := reader.Read(s.Ctx, "", func(p *pages.Page) error {
 		texts[p.URL.URL] = p.Raw
 		return nil
 	}, nil)
@@ -159,14 +162,14 @@ func (s *trapSearch) reportTrap(f trap.Finding) (trapped, error) {
 			one.Example = u.URL
 		}
 		if len(bare) < 50 && f.Neutral && (content.IsHTML(u.ContentType) || u.Status == wire.StatusNew) {
-			bare = append(bare, "'"+wire.KeyOfURL(f.Without(u.URL))+"'")
+			bare = append(bare, "'"+urlkey.Of(f.Without(u.URL))+"'")
 		}
 	}
 	one.Options = []string{"--exclude", "re:" + f.Rule}
 	if len(bare) > 0 {
 		slices.Sort(bare)
 		bare = slices.Compact(bare)
-		known, err := pages.Rows(s.ctx, s.service, s.site.ID, "`URLMd5` IN ("+strings.Join(bare, ",")+")", "", len(bare))
+		known, err := pages.Rows(s.Ctx, s.Service, s.site.ID, "`URLMd5` IN ("+strings.Join(bare, ",")+")", "", len(bare))
 		if err != nil {
 			return one, err
 		}
@@ -185,7 +188,7 @@ func (r summary) trapText() string {
 	var b strings.Builder
 	b.WriteString(manual.Locate("  traps, URLs that bring no new pages and are asked last (docs/traps.md):\n"))
 	for _, t := range r.Traps {
-		n := countNoun(int64(t.URLs), "URL", "URLs")
+		n := plaintext.Count(int64(t.URLs), "URL", "URLs")
 		if r.TrapSample {
 			n = "of a sample, " + n
 		}
@@ -199,7 +202,7 @@ func (r summary) trapText() string {
 		case t.Kind == "calendars" || t.Kind == "filters of lists":
 			evidence = fmt.Sprintf("no text of %d compared pages is new", t.Compared)
 		}
-		fmt.Fprintf(&b, "    %s: %s, %s, such as %s\n      stop them with: %s %s\n", t.Kind, n, evidence, cutText(cleanLine(t.Example), longestURL), t.Options[0], shellWord(t.Options[1]))
+		fmt.Fprintf(&b, "    %s: %s, %s, such as %s\n      stop them with: %s %s\n", t.Kind, n, evidence, plaintext.Cut(plaintext.Clean(t.Example), plaintext.LongestURL), t.Options[0], subcommand.ShellWord(t.Options[1]))
 	}
 	return b.String()
 }

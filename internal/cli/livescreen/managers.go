@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"hce/dc/internal/cli/client"
-	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/cluster"
 )
 
 // dateLayout is the layout of times in statistics (UTC).
@@ -24,7 +24,7 @@ type ManagersSample struct {
 	Process   Process    `json:"process"`
 	Schedules []Schedule `json:"schedules"` // sorted by next
 	// Nodes are those of a cluster, sorted by name; none for one machine.
-	Nodes []wire.ClusterNode `json:"nodes,omitempty"`
+	Nodes []cluster.Node `json:"nodes,omitempty"`
 }
 
 // Manager is the state of one manager.

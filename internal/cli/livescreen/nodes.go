@@ -8,19 +8,19 @@ import (
 	"time"
 
 	"hce/dc/internal/cli/client"
-	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/cluster"
 )
 
 // nodesOf reads the statistic nodes of the manager Cluster.
-func nodesOf(m client.Stat) (list []wire.ClusterNode) {
+func nodesOf(m client.Stat) (list []cluster.Node) {
 	all, _ := m.Fields["nodes"].(map[string]any)
 	for _, v := range all {
-		var n wire.ClusterNode
+		var n cluster.Node
 		if raw, err := json.Marshal(v); err == nil && json.Unmarshal(raw, &n) == nil {
 			list = append(list, n)
 		}
 	}
-	slices.SortFunc(list, func(a, b wire.ClusterNode) int { return strings.Compare(a.Name, b.Name) })
+	slices.SortFunc(list, func(a, b cluster.Node) int { return strings.Compare(a.Name, b.Name) })
 	return list
 }
 
@@ -52,7 +52,7 @@ func (d *screen) addNodes(s ManagersSample, style *Style) {
 }
 
 // silentNodes names the nodes without a sign of life.
-func silentNodes(nodes []wire.ClusterNode) span {
+func silentNodes(nodes []cluster.Node) span {
 	if silent := client.Silent(nodes); len(silent) > 0 {
 		return span{red, "silent: " + strings.Join(silent, ", ")}
 	}
@@ -64,7 +64,7 @@ func (d *screen) nodesHead() {
 }
 
 // addNode adds a line for a node. now is the time of the sample.
-func (d *screen) addNode(n wire.ClusterNode, now string) {
+func (d *screen) addNode(n cluster.Node, now string) {
 	colour := green
 	switch {
 	case client.IsSilent(n):

@@ -12,6 +12,7 @@ import (
 
 	"hce/dc/internal/testkit/testgolden"
 	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/cluster"
 )
 
 // counters are those of a site n seconds after noon: 4 URLs a second, 1 of which fails.
@@ -46,13 +47,13 @@ func TestSitesScreens(t *testing.T) {
 	for i := range 100 {
 		many.Sites = append(many.Sites, counters(fmt.Sprintf("site%02d", i), wire.SiteActive, 1))
 	}
-	cluster := sitesReading(10)
-	cluster.Managers = &ManagersSample{Time: "2026-11-22 12:00:10", Managers: []Manager{{Class: "Cluster", State: "running"}}, Nodes: []wire.ClusterNode{
+	ofCluster := sitesReading(10)
+	ofCluster.Managers = &ManagersSample{Time: "2026-11-22 12:00:10", Managers: []Manager{{Class: "Cluster", State: "running"}}, Nodes: []cluster.Node{
 		{Name: "n1", State: "ready", Member: true, Load: 0.5, Busy: 2, Slots: 22, Seen: "2026-11-22 12:00:07.250", Version: "0.2.0"},
 		{Name: "n2", State: "silent", Member: true, Load: -1, Lag: 3, Slots: 22, Seen: "2026-11-22 11:58:00.000", Version: "0.2.0"},
 		{Name: "n3", State: "added", Load: -1, Lag: -1},
 	}}
-	part := cluster
+	part := ofCluster
 	part.Missing = "node n2 gave no answer: it is not connected; its part of the answer, 1 of 3, is missing"
 	for name, c := range map[string]struct {
 		before, now SitesReading
@@ -60,9 +61,9 @@ func TestSitesScreens(t *testing.T) {
 		offset      int // afterwards
 	}{
 		"sites-incomplete": {sitesReading(0), part, Style{Plain: true}, 0},
-		"sites-nodes":      {sitesReading(0), cluster, Style{Page: 2}, 0},
-		"sites-head":       {sitesReading(0), cluster, Style{Plain: true, Page: 1}, 0},
-		"sites-nodes-few":  {sitesReading(0), cluster, Style{Plain: true, Page: 2, Height: 8, Offset: 9}, 2},
+		"sites-nodes":      {sitesReading(0), ofCluster, Style{Page: 2}, 0},
+		"sites-head":       {sitesReading(0), ofCluster, Style{Plain: true, Page: 1}, 0},
+		"sites-nodes-few":  {sitesReading(0), ofCluster, Style{Plain: true, Page: 2, Height: 8, Offset: 9}, 2},
 		"sites":            {sitesReading(0), sitesReading(10), Style{Width: 100, Height: 30, Plain: true}, 0},
 		"sites-colours":    {sitesReading(0), sitesReading(10), Style{Width: 100, Height: 30}, 0},
 		"sites-first":      {SitesReading{}, sitesReading(10), Style{Plain: true}, 0},

@@ -12,6 +12,8 @@ import (
 	"hce/dc/internal/cli/service"
 	"hce/dc/internal/cli/storestest"
 	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/errormask"
+	"hce/dc/internal/wire/lenient"
 	"hce/dc/internal/wire/result"
 )
 
@@ -100,7 +102,7 @@ func TestConditions(t *testing.T) {
 	stores := storestest.Open(t)
 	site := stores.NewSite(root)
 	fill(stores, site, 2)
-	stores.AddFailed(site, root+"gone", 404, wire.ErrHTTP)
+	stores.AddFailed(site, root+"gone", 404, errormask.HTTP)
 	n := 0
 	count := func(*Page) error { n++; return nil }
 	if err := (Reader{Service: stores, Site: site, Where: "`HTTPCode`=404 OR `Depth`>9"}).Read(t.Context(), "", count, nil); err != nil || n != 1 {
@@ -171,7 +173,7 @@ func (r *requests) Ask(ctx context.Context, op wire.Op, request, answer any) err
 		if err != nil {
 			return err
 		}
-		list, err := wire.ReadURLFetch(text, &wire.Notes{})
+		list, err := wire.ReadURLFetch(text, &lenient.Notes{})
 		if err != nil {
 			return err
 		}

@@ -18,6 +18,7 @@ import (
 	"hce/dc/internal/web/datetext"
 	"hce/dc/internal/wire"
 	"hce/dc/internal/wire/result"
+	"hce/dc/internal/wire/schema"
 )
 
 // Needs says which contents a reader fetches, in addition to the row.
@@ -63,7 +64,7 @@ type Page struct {
 	Referrers []json.RawMessage
 	// LeadsToPage: the URL redirects to another one that is a page of the site itself.
 	LeadsToPage bool
-	Stored      wire.Date // time of the version that Raw is, with milliseconds; "" without Raw
+	Stored      schema.Date // time of the version that Raw is, with milliseconds; "" without Raw
 
 	confirmed bool // row and contents are of one moment
 }
@@ -448,7 +449,7 @@ func (p *Page) setContents(a answer, needs Needs) (err error) {
 		if p.Raw, err = base64.StdEncoding.DecodeString(a.Raw[0].Buffer); err != nil {
 			return err
 		}
-		p.Stored = wire.Date(a.Raw[0].CDate)
+		p.Stored = schema.Date(a.Raw[0].CDate)
 	}
 	if len(a.Headers) > 0 && a.Headers[0] != nil {
 		if p.Headers, err = base64.StdEncoding.DecodeString(a.Headers[0].Buffer); err != nil {

@@ -6,6 +6,7 @@ import (
 
 	"hce/dc/canonical"
 	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/urlkey"
 )
 
 // findTargets sets LeadsToPage. It asks only if a page of the list has redirects.
@@ -45,5 +46,5 @@ func TargetKey(row *wire.URL) string {
 	if err != nil {
 		return ""
 	}
-	return wire.KeyOfURL(text)
+	return urlkey.Of(text)
 }

@@ -8,6 +8,7 @@ import (
 
 	"hce/dc/internal/cli/clitest"
 	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/errormask"
 )
 
 // Six pages that cost more than their budget end with their own bit and a log line. All
@@ -33,7 +34,7 @@ func TestCostlyPages(t *testing.T) {
 		t.Errorf("innocent pages by Status: %v", got)
 	}
 	for _, row := range rowsOf(t, repo, "s", costly) {
-		if row.Status != wire.StatusProcessed || row.State != wire.URLError || row.ErrorMask != wire.ErrProcessorBudget || row.Processed != 1 || row.TagsCount != 0 {
+		if row.Status != wire.StatusProcessed || row.State != wire.URLError || row.ErrorMask != errormask.ProcessorBudget || row.Processed != 1 || row.TagsCount != 0 {
 			t.Errorf("%s: Status %d, State %d, %s", row.URL, row.Status, row.State, row.ErrorMask.Names())
 		}
 		if strings.Count(stderr, row.URL) != 1 || !strings.Contains(stderr, "more processor time than max_item_time (200ms)") {

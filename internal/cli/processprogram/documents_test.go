@@ -8,6 +8,7 @@ import (
 	"hce/dc/internal/cli/clitest"
 	"hce/dc/internal/process/document/documenttest"
 	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/errormask"
 	"hce/dc/internal/wire/result"
 )
 
@@ -35,7 +36,7 @@ func TestDocuments(t *testing.T) {
 	}
 	repo, closeAll := openStores(t, home)
 	defer closeAll()
-	bits := map[string]wire.ErrorMask{"cut.docx": wire.ErrRawDecoding, "f.png": wire.ErrUnsupportedType, "g.bin": wire.ErrUnsupportedType}
+	bits := map[string]errormask.Mask{"cut.docx": errormask.RawDecoding, "f.png": errormask.UnsupportedType, "g.bin": errormask.UnsupportedType}
 	for md5, row := range rowsOf(t, repo, "s", pages) {
 		want := bits[strings.TrimPrefix(row.URL, site)]
 		entry, stored, err := repo.Contents.Get(context.Background(), "s", md5)

@@ -13,7 +13,8 @@ import (
 	"hce/dc/internal/cli/clitest"
 	"hce/dc/internal/process"
 	"hce/dc/internal/storage"
-	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/errormask"
+	"hce/dc/internal/wire/urlkey"
 )
 
 const explainedSite = "0123456789abcdef0123456789abcdef"
@@ -223,15 +224,15 @@ func TestExplainSelection(t *testing.T) {
 	for _, c := range []struct {
 		delay   int
 		changed string // SQL
-		mask    wire.ErrorMask
+		mask    errormask.Mask
 		reason  string // "": it is due
 	}{
 		{0, "NOW()", 0, ""},
 		{60000, "NOW()", 0, "processingDelay is 60000 ms: the daemon selects the row when"},
 		{60000, "DATE_SUB(NOW(), INTERVAL 2 MINUTE)", 0, ""},
-		{0, "NOW()", wire.ErrTimeout, "does not select the row with 20 bytes, 1 fetches and the errors [REQUEST_TIMEOUT]"},
+		{0, "NOW()", errormask.Timeout, "does not select the row with 20 bytes, 1 fetches and the errors [REQUEST_TIMEOUT]"},
 	} {
-		request := fmt.Sprintf(`["URL_UPDATE",[{"siteId":%q,"urlMd5":%q,"processingDelay":%d,"tcDate":%q,"errorMask":%d}]]`, explainedSite, wire.KeyOfURL(url), c.delay, c.changed, c.mask)
+		request := fmt.Sprintf(`["URL_UPDATE",[{"siteId":%q,"urlMd5":%q,"processingDelay":%d,"tcDate":%q,"errorMask":%d}]]`, explainedSite, urlkey.Of(url), c.delay, c.changed, c.mask)
 		if _, err := job.Run(t.Context(), json.RawMessage(request)); err != nil {
 			t.Fatal(err)
 		}

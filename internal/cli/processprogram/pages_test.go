@@ -16,6 +16,7 @@ import (
 	"hce/dc/internal/config"
 	"hce/dc/internal/storage"
 	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/schema"
 )
 
 // madePages returns n pages of a host by their URLs.
@@ -77,7 +78,7 @@ func storePages(t testing.TB, home, site string, pages map[string][]byte, more .
 		rows = append(rows, row)
 		results = append(results, wire.Fetched{
 			URLMd5: row.URLMd5, Crawled: true, At: time.Now(),
-			Set:   wire.Patch{"Status": int64(wire.StatusCrawled), "HTTPCode": int64(200), "ContentType": typeOf(url), "Size": int64(len(text)), "RequestDelay": int64(0), "ProcessingDelay": int64(0)},
+			Set:   schema.Patch{"Status": int64(wire.StatusCrawled), "HTTPCode": int64(200), "ContentType": typeOf(url), "Size": int64(len(text)), "RequestDelay": int64(0), "ProcessingDelay": int64(0)},
 			Files: []wire.File{{Type: wire.ContentRaw, Data: text}},
 		})
 	}

@@ -16,6 +16,7 @@ import (
 
 	"hce/dc/internal/cli/clitest"
 	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/errormask"
 	"hce/dc/internal/wire/result"
 )
 
@@ -72,11 +73,11 @@ func TestTemplatesAndLinksFromElsewhere(t *testing.T) {
 		return map[string]string{"TEMPLATE_SOURCE": string(text)}
 	}
 	resolve := map[string]string{"LINK_RESOLVE": "{}"}
-	const source44, other51 = wire.ErrTemplateSource, wire.ErrBatchItem
+	const source44, other51 = errormask.TemplateSource, errormask.BatchItem
 	sites := map[string]struct {
 		properties map[string]string
 		canonical  string
-		bits       wire.ErrorMask
+		bits       errormask.Mask
 		log        string // part of a line of the log
 		content    string // part of the stored content
 	}{

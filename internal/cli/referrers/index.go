@@ -7,7 +7,7 @@ import (
 
 	"hce/dc/internal/cli/linesort"
 	"hce/dc/internal/cli/pages"
-	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/urlkey"
 )
 
 // Index has the links to all URLs of a site. Its memory does not grow with the site: they are in files.
@@ -28,7 +28,7 @@ func NewIndex(ctx context.Context, reader pages.Reader, folder string) (*Index, 
 		if err != nil {
 			return err
 		}
-		return lines.Add(wire.KeyOfURL(to) + string(text) + "\n")
+		return lines.Add(urlkey.Of(to) + string(text) + "\n")
 	})
 	if err != nil {
 		return nil, err

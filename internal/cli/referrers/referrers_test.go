@@ -10,6 +10,7 @@ import (
 	"hce/dc/internal/cli/pages"
 	"hce/dc/internal/cli/storestest"
 	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/urlkey"
 )
 
 // TestLinksOf: every kind of link, with its element and its text.
@@ -53,10 +54,10 @@ func TestIndex(t *testing.T) {
 	}
 	want := map[string][]string{}
 	err := Read(t.Context(), pages.Reader{Service: stores, Site: site}, func(to string, from Referrer) error {
-		want[wire.KeyOfURL(to)] = append(want[wire.KeyOfURL(to)], fmt.Sprintf(`{"url":%q,"element":"a[href]","text":%q}`, from.URL, from.Text))
+		want[urlkey.Of(to)] = append(want[urlkey.Of(to)], fmt.Sprintf(`{"url":%q,"element":"a[href]","text":%q}`, from.URL, from.Text))
 		return nil
 	})
-	if err != nil || len(want) != 122 || len(want[wire.KeyOfURL("https://example.org/~me")]) != 120 {
+	if err != nil || len(want) != 122 || len(want[urlkey.Of("https://example.org/~me")]) != 120 {
 		t.Fatal(len(want), err)
 	}
 	index, err := NewIndex(t.Context(), pages.Reader{Service: stores, Site: site}, t.TempDir())
@@ -64,7 +65,7 @@ func TestIndex(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer index.Close()
-	want[wire.KeyOfURL("https://example.org/unknown")] = nil
+	want[urlkey.Of("https://example.org/unknown")] = nil
 	for _, key := range slices.Sorted(maps.Keys(want)) {
 		list, err := index.Of(key)
 		if err != nil {

@@ -5,11 +5,12 @@ import (
 	"fmt"
 
 	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/lenient"
 )
 
 // Check returns an error if raw cannot be a request of op: wrong shape, wrong types or
 // missing fields. It adds unknown keys to notes, which may be nil.
-func Check(op wire.Op, raw json.RawMessage, notes *wire.Notes) error {
+func Check(op wire.Op, raw json.RawMessage, notes *lenient.Notes) error {
 	read, ok := readers[op]
 	if !ok {
 		return fmt.Errorf("%s is not an operation of clients", op)
@@ -17,7 +18,7 @@ func Check(op wire.Op, raw json.RawMessage, notes *wire.Notes) error {
 	return read(raw, notes)
 }
 
-type reader func(json.RawMessage, *wire.Notes) error
+type reader func(json.RawMessage, *lenient.Notes) error
 
 // readers parse the request of each operation.
 var readers = map[wire.Op]reader{
@@ -36,8 +37,8 @@ var readers = map[wire.Op]reader{
 	wire.BatchRun: readerOf(wire.ReadBatch),
 }
 
-func readerOf[R any](read func(json.RawMessage, *wire.Notes) (R, error)) reader {
-	return func(raw json.RawMessage, notes *wire.Notes) error {
+func readerOf[R any](read func(json.RawMessage, *lenient.Notes) (R, error)) reader {
+	return func(raw json.RawMessage, notes *lenient.Notes) error {
 		_, err := read(raw, notes)
 		return err
 	}
@@ -45,8 +46,8 @@ func readerOf[R any](read func(json.RawMessage, *wire.Notes) (R, error)) reader 
 
 // readsAs is reads for a reader of several operations; object is the name of the list in
 // errors.
-func readsAs[R any](object string, read func(string, json.RawMessage, *wire.Notes) (R, error)) reader {
-	return func(raw json.RawMessage, notes *wire.Notes) error {
+func readsAs[R any](object string, read func(string, json.RawMessage, *lenient.Notes) (R, error)) reader {
+	return func(raw json.RawMessage, notes *lenient.Notes) error {
 		_, err := read(object, raw, notes)
 		return err
 	}

@@ -19,6 +19,7 @@ import (
 	"hce/dc/internal/cli/target"
 	"hce/dc/internal/crawl/proxypool"
 	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/secret"
 )
 
 // Spec describes a new site. The zero values of optional fields are the defaults.
@@ -137,7 +138,7 @@ func Differences(site wire.Site, object map[string]any, fields []string) (list [
 	}
 	for _, p := range wanted.Properties {
 		if value, _ := site.Property(p.Name); value != p.Value {
-			list = append(list, fmt.Sprintf("property %s is %s, not %s", p.Name, wire.ShownProperty(p.Name, value), wire.ShownProperty(p.Name, p.Value)))
+			list = append(list, fmt.Sprintf("property %s is %s, not %s", p.Name, secret.ShowProperty(p.Name, value), secret.ShowProperty(p.Name, p.Value)))
 		}
 	}
 	return list

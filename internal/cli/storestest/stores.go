@@ -25,7 +25,9 @@ import (
 	"hce/dc/internal/config"
 	"hce/dc/internal/storage"
 	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/errormask"
 	"hce/dc/internal/wire/result"
+	"hce/dc/internal/wire/urlkey"
 )
 
 // Stores answer operations themselves (service.Service) and as a daemon at Port.
@@ -213,13 +215,13 @@ func (s *Stores) ChangePage(site, url, title, text string, fetches int) {
 	s.t.Helper()
 	raw := "<title>" + title + "</title><p>" + text
 	s.mustAsk(wire.URLPut, s.pageContents(site, url, title, text, raw))
-	s.mustAsk(wire.URLUpdate, []any{map[string]any{"siteId": site, "urlMd5": wire.KeyOfURL(url), "crawled": fetches, "processed": fetches, "size": len(raw)}})
+	s.mustAsk(wire.URLUpdate, []any{map[string]any{"siteId": site, "urlMd5": urlkey.Of(url), "crawled": fetches, "processed": fetches, "size": len(raw)}})
 }
 
 // DeletePage deletes a URL with its contents.
 func (s *Stores) DeletePage(site, url string) {
 	s.t.Helper()
-	s.mustAsk(wire.URLDelete, []any{map[string]any{"siteId": site, "url": wire.KeyOfURL(url), "urlType": wire.ByMd5, "delayedType": wire.Immediate}})
+	s.mustAsk(wire.URLDelete, []any{map[string]any{"siteId": site, "url": urlkey.Of(url), "urlType": wire.ByMd5, "delayedType": wire.Immediate}})
 }
 
 // processedRow is a processed page for URL_NEW.
@@ -238,7 +240,7 @@ func (s *Stores) pageContents(site, url, title, text, raw string) []any {
 
 func (s *Stores) processedContent(site, url, title, text string) any {
 	s.t.Helper()
-	r := result.Result{ID: wire.KeyOfURL(url)}
+	r := result.Result{ID: urlkey.Of(url)}
 	for name, value := range map[string]string{"title": title, "content_encoded": text, "content_markdown": "# " + title + "\n\n" + text, "pubdate": "2026-01-02 03:04:05"} {
 		r.Add(result.Tag{Name: name, Data: []string{value}, Extractor: "NewspaperExtractor"})
 	}
@@ -260,7 +262,7 @@ func (s *Stores) AddVersion(site, url, raw string) {
 
 func putContent(site, url, suffix string, kind int, data string) map[string]any {
 	return map[string]any{
-		"siteId": site, "urlMd5": wire.KeyOfURL(url), "contentType": kind, "fileStorageSuffix": suffix,
+		"siteId": site, "urlMd5": urlkey.Of(url), "contentType": kind, "fileStorageSuffix": suffix,
 		"putDict": map[string]any{"data": base64.StdEncoding.EncodeToString([]byte(data))},
 	}
 }
@@ -268,11 +270,11 @@ func putContent(site, url, suffix string, kind int, data string) map[string]any 
 // NotModified makes a recrawl that found the page as it was (304).
 func (s *Stores) NotModified(site, url string) {
 	s.t.Helper()
-	s.mustAsk(wire.URLUpdate, []any{map[string]any{"siteId": site, "urlMd5": wire.KeyOfURL(url), "crawled": 2, "status": wire.StatusCrawled, "httpCode": 304}})
+	s.mustAsk(wire.URLUpdate, []any{map[string]any{"siteId": site, "urlMd5": urlkey.Of(url), "crawled": 2, "status": wire.StatusCrawled, "httpCode": 304}})
 }
 
 // AddFailed stores a URL that could not be fetched.
-func (s *Stores) AddFailed(site, url string, code int, mask wire.ErrorMask) {
+func (s *Stores) AddFailed(site, url string, code int, mask errormask.Mask) {
 	s.t.Helper()
 	s.mustAsk(wire.URLNew, []any{map[string]any{
 		"siteId": site, "url": url, "siteSelect": wire.SelectExplicit, "status": wire.StatusCrawled, "state": wire.URLError, "crawled": 1,

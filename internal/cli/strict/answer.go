@@ -9,6 +9,8 @@ import (
 	"hce/dc/internal/cli/command"
 	"hce/dc/internal/manual"
 	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/errormask"
+	"hce/dc/internal/wire/urlkey"
 )
 
 // Verdict is what an answer says about its request.
@@ -214,7 +216,7 @@ func (j *judge) judgeRows(object json.RawMessage) error {
 	}
 	for i := range j.elements {
 		_, asked := j.textValue(i, "url")
-		key := wire.KeyOfURL(asked)
+		key := urlkey.Of(asked)
 		if slices.ContainsFunc(rows, func(row wire.URL) bool { return row.URL == asked || row.URLMd5 == asked || row.URLMd5 == key }) {
 			j.verdict.Done++
 		} else {
@@ -281,7 +283,7 @@ func (j *judge) judgePage(_ int, page struct {
 	URL    string `json:"url"`
 	Fields struct {
 		Code  int64          `json:"HttpCode"`
-		Mask  wire.ErrorMask `json:"ErrorMask"`
+		Mask  errormask.Mask `json:"ErrorMask"`
 		Names []string       `json:"errorNames"`
 	} `json:"dbFields"`
 }) {

@@ -11,7 +11,9 @@ import (
 	"hce/dc/internal/config"
 	"hce/dc/internal/web/filter"
 	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/lenient"
 	"hce/dc/internal/wire/prop"
+	"hce/dc/internal/wire/schema"
 )
 
 // Problem is a mistake in a request.
@@ -48,7 +50,7 @@ func (e Error) Error() string {
 // Check returns the problems of a request, none if it is good. A request that the service refuses
 // has one problem: the message of the refusal.
 func Check(op wire.Op, raw json.RawMessage) []Problem {
-	notes := &wire.Notes{}
+	notes := &lenient.Notes{}
 	if err := service.Check(op, raw, notes); err != nil {
 		return []Problem{{Field: op.String(), Reason: err.Error(), Refused: true}}
 	}
@@ -245,7 +247,7 @@ func readProperties(raw json.RawMessage) (names, values []string) {
 }
 
 // Field returns the JSON name of a column of a site, or a problem if there is no such field.
-func Field(name string) (wire.Column, *Problem) {
+func Field(name string) (schema.Column, *Problem) {
 	var known []string
 	for _, c := range wire.SiteColumns {
 		if c.JSON == name {
@@ -253,5 +255,5 @@ func Field(name string) (wire.Column, *Problem) {
 		}
 		known = append(known, c.JSON)
 	}
-	return wire.Column{}, &Problem{Field: name, Reason: "is not a field of a site", Near: config.Nearest(name, known)}
+	return schema.Column{}, &Problem{Field: name, Reason: "is not a field of a site", Near: config.Nearest(name, known)}
 }

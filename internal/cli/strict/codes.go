@@ -9,6 +9,7 @@ import (
 	"hce/dc/internal/config"
 	"hce/dc/internal/manual"
 	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/schema"
 )
 
 // codes are the values of a field (docs/spec/objects.md 2.3, 5). The service stores any number, and a
@@ -43,7 +44,7 @@ var nameLists = map[wire.Op]map[string][]string{
 	wire.URLContent: {"dbFieldsList": columnNames(wire.URLColumns)},
 }
 
-func columnNames(columns []wire.Column) (names []string) {
+func columnNames(columns []schema.Column) (names []string) {
 	for _, c := range columns {
 		names = append(names, c.Name)
 	}
@@ -68,7 +69,7 @@ func checkCodes(op wire.Op, raw json.RawMessage) (list []Problem) {
 		for field, known := range nameLists[op] {
 			list = append(list, checkNames(name+"."+field, element[field], known)...)
 		}
-		if mask, ok := wire.ReadInt(element["contentTypeMask"]); ok && op == wire.URLContent && (mask < 0 || mask > allContents) {
+		if mask, ok := schema.ReadInt(element["contentTypeMask"]); ok && op == wire.URLContent && (mask < 0 || mask > allContents) {
 			list = append(list, Problem{Field: name + ".contentTypeMask", Value: fmt.Sprint(mask), Reason: manual.Locate("has bits that no content has; see docs/spec/objects.md 5.4")})
 		}
 		if op == wire.SiteNew || op == wire.SiteUpdate {
@@ -101,7 +102,7 @@ func fieldsOf(raw json.RawMessage) (all []map[string]json.RawMessage, list bool)
 
 func (c codes) checkElement(name string, element map[string]json.RawMessage) (list []Problem) {
 	for field, known := range c {
-		n, given := wire.ReadInt(element[field])
+		n, given := schema.ReadInt(element[field])
 		if given && !slices.Contains(known, n) {
 			list = append(list, Problem{Field: name + "." + field, Value: fmt.Sprint(n), Reason: fmt.Sprintf(manual.Locate("is not one of %s; see docs/spec/objects.md 5"), formatNumbers(known))})
 		}

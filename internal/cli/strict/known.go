@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/urlkey"
 )
 
 // Ask sends an operation and decodes the object of its answer, as client.Service does.
@@ -92,7 +93,7 @@ func keyOf(element map[string]any) string {
 	case key == "" && url != "" && fmt.Sprint(element["urlType"]) == fmt.Sprint(wire.ByMd5):
 		key = url
 	case key == "" && url != "":
-		key = wire.KeyOfURL(url)
+		key = urlkey.Of(url)
 	}
 	if key = strings.ToLower(key); wire.CheckMd5("", "", key) != nil {
 		return "" // the service says why

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/schema"
 )
 
 func TestProperties(t *testing.T) {
@@ -86,7 +87,7 @@ func TestCheck(t *testing.T) {
 }
 
 func TestField(t *testing.T) {
-	if c, p := Field("requestDelay"); p != nil || c.Kind != wire.KindInt {
+	if c, p := Field("requestDelay"); p != nil || c.Kind != schema.KindInt {
 		t.Error(c, p)
 	}
 	if _, p := Field("RequestDelay"); p == nil || p.Near != "requestDelay" {

@@ -12,16 +12,18 @@ import (
 	"hce/dc/internal/crawl/headerrotation"
 	"hce/dc/internal/crawl/proxypool"
 	"hce/dc/internal/crawl/quota"
-	"hce/dc/internal/crawl/retry"
+	"hce/dc/internal/frontier/retry"
 	"hce/dc/internal/web/content"
 	"hce/dc/internal/web/linkrules"
 	"hce/dc/internal/web/revalidate"
 	"hce/dc/internal/web/urlschema"
 	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/lenient"
 	"hce/dc/internal/wire/prop"
+	"hce/dc/internal/wire/secret"
 )
 
-// valueChecks check the values of properties as the crawler reads them: those of crawl.Guards, which stop
+// valueChecks check the values of properties as the crawler reads them: those of settings.Guards, which stop
 // a site if they cannot be read, and others that it would ignore with a warning.
 var valueChecks = map[string]func(text string) error{
 	"HTTP_HEADERS":         checkParse(headerrotation.Parse),
@@ -78,7 +80,7 @@ func checkParse[T any](parse func(text string) (T, error)) func(text string) err
 func linkRule(name string) func(text string) error {
 	return func(text string) error {
 		_, errs := wire.ReadLinkRules(func(other string) (string, bool) { return text, other == name })
-		var p *wire.PropertyError
+		var p *lenient.PropertyError
 		if len(errs) > 0 && errors.As(errs[0], &p) {
 			return errors.New(p.Reason)
 		}
@@ -106,7 +108,7 @@ func PropertyValue(field, name, value string) []Problem {
 		return nil
 	}
 	if err := check(text); err != nil {
-		return []Problem{{Field: field + "." + name, Reason: wire.ShownReason(name, text, err.Error())}}
+		return []Problem{{Field: field + "." + name, Reason: secret.ShowReason(name, text, err.Error())}}
 	}
 	return nil
 }

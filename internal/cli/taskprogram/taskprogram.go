@@ -172,9 +172,7 @@ func Checked(f *config.File, log *slog.Logger, others ...*config.File) error {
 	if err := f.Err(); err != nil {
 		return err
 	}
-	for _, u := range f.Unknown() {
-		log.Warn("configuration: " + u)
-	}
+	f.LogUnknown(log)
 	for _, other := range others {
 		if err := other.Err(); err != nil {
 			return err

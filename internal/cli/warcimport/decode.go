@@ -17,6 +17,7 @@ import (
 	"hce/dc/internal/web/coding"
 	"hce/dc/internal/web/content"
 	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/schema"
 	"hce/dc/warc"
 )
 
@@ -193,7 +194,7 @@ func cutText(text string, most int) string {
 }
 
 // dateLiteral returns a date as a value of an SQL expression.
-func dateLiteral(at time.Time) string { return "'" + string(wire.DateOf(at)) + "'" }
+func dateLiteral(at time.Time) string { return "'" + string(schema.DateOf(at)) + "'" }
 
 // originally begins the names of fields that an archive has renamed, because they do not fit the body
 // that it has.

@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"hce/dc/internal/cli/target"
-	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/urlkey"
 	"hce/dc/warc"
 )
 
@@ -160,7 +160,7 @@ func (c *capture) setIdentity(f *warc.Found) Reason {
 	if c.url, reason = pageURL(f.TargetURI()); reason != "" {
 		return reason
 	}
-	c.key = wire.KeyOfURL(c.url)
+	c.key = urlkey.Of(c.url)
 	var err error
 	if c.at, err = f.Date(); err != nil {
 		return BadDate
@@ -182,7 +182,7 @@ func (c *capture) setIdentity(f *warc.Found) Reason {
 		if reason != "" {
 			return NoOriginal
 		}
-		c.revisit.key = wire.KeyOfURL(original)
+		c.revisit.key = urlkey.Of(original)
 	}
 	if at, err := warc.ParseDate(f.Fields.Get(warc.FieldRefersToDate)); err == nil {
 		c.revisit.at = at.Truncate(time.Millisecond)

@@ -5,6 +5,7 @@ import (
 
 	"hce/dc/internal/cli/service"
 	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/urlkey"
 	"hce/dc/warc"
 )
 
@@ -40,7 +41,7 @@ func Run(ctx context.Context, job Job, progress Progress) (Summary, error) {
 	done := Summary{Skipped: map[Reason]int64{}}
 	s := &store{service: job.Service, site: job.Site.ID, done: &done, keys: map[string]bool{}}
 	for _, u := range job.Site.URLs {
-		s.roots = append(s.roots, wire.KeyOfURL(u.URL.URL))
+		s.roots = append(s.roots, urlkey.Of(u.URL.URL))
 	}
 	if len(s.roots) == 0 {
 		s.roots = []string{wire.Md5(job.Site.ID)} // no page is a root

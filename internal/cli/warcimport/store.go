@@ -16,6 +16,7 @@ import (
 	"hce/dc/internal/cli/service"
 	"hce/dc/internal/web/charset"
 	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/schema"
 	"hce/dc/warc"
 )
 
@@ -144,7 +145,7 @@ func (s *store) compareVersions(ctx context.Context, p *page, row wire.URL) (fat
 
 // dateOf returns the date of a version.
 func dateOf(v pages.Version) time.Time {
-	at, _ := wire.Date(v.Stored).Time() // the service has written it
+	at, _ := schema.Date(v.Stored).Time() // the service has written it
 	return at
 }
 

@@ -21,6 +21,7 @@ import (
 	"hce/dc/internal/cli/pages"
 	"hce/dc/internal/cli/storestest"
 	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/errormask"
 	"hce/dc/warc"
 )
 
@@ -124,7 +125,7 @@ func TestExportAndImport(t *testing.T) {
 	for i := range 70 { // several portions
 		from.AddPage(site, fmt.Sprint(root, "p", i, "?a=%C3%A9"), fmt.Sprint("Title ", i), "text é")
 	}
-	from.AddFailed(site, root+"gone", 404, wire.ErrHTTP)
+	from.AddFailed(site, root+"gone", 404, errormask.HTTP)
 	want := stored(t, from)
 	delete(want, root+"gone") // has no body
 	for _, name := range []string{"pages.warc", "pages.warc.gz", "pages.wacz"} {

@@ -8,8 +8,8 @@ import (
 	"unicode"
 
 	"hce/dc/canonical"
-	"hce/dc/internal/crawl/retry"
-	"hce/dc/internal/wire"
+	"hce/dc/internal/frontier/retry"
+	"hce/dc/internal/wire/errormask"
 )
 
 // Kind classifies why a page could not be rendered. A status of 400 or above is not a
@@ -47,27 +47,27 @@ const codeOther = 520
 
 var kinds = [...]struct {
 	text string
-	bits wire.ErrorMask
+	bits errormask.Mask
 }{
 	None:             {"no fault", 0},
-	Driver:           {"the browser failed", wire.ErrFetcherInternal},
-	NotInstalled:     {"no browser is installed", wire.ErrFetcherInternal},
-	BadURL:           {"bad URL", wire.ErrBadURL},
-	NameNotResolved:  {"host name not found", wire.ErrConnection},
-	Connect:          {"cannot connect", wire.ErrConnection},
-	ConnectTimeout:   {"connection timed out", wire.ErrTimeout},
-	ProxyConnect:     {"cannot connect to the proxy", wire.ErrConnection},
-	Blocked:          {"the browser does not load the URL", wire.ErrForbidden},
-	BadRedirect:      {"bad redirect", wire.ErrBadRedirection},
-	BadResponse:      {"not an HTTP response", wire.ErrFetchHTTP},
-	BadBody:          {"the body is cut off or its coding is broken", wire.ErrPageConvert},
-	TooManyRedirects: {"too many redirects", wire.ErrMaxHTTPRedirects},
-	Empty:            {"empty response", wire.ErrEmpty},
-	TooLarge:         {"page too large", wire.ErrSize},
-	Memory:           {"page takes too much memory", wire.ErrFetcherInternal},
-	TimeOver:         {"execution time is over", wire.ErrTimeout},
-	MacroFailed:      {"macro failed", wire.ErrMacro},
-	Guard:            {"address refused", wire.ErrGuard | wire.ErrConnection},
+	Driver:           {"the browser failed", errormask.FetcherInternal},
+	NotInstalled:     {"no browser is installed", errormask.FetcherInternal},
+	BadURL:           {"bad URL", errormask.BadURL},
+	NameNotResolved:  {"host name not found", errormask.Connection},
+	Connect:          {"cannot connect", errormask.Connection},
+	ConnectTimeout:   {"connection timed out", errormask.Timeout},
+	ProxyConnect:     {"cannot connect to the proxy", errormask.Connection},
+	Blocked:          {"the browser does not load the URL", errormask.Forbidden},
+	BadRedirect:      {"bad redirect", errormask.BadRedirection},
+	BadResponse:      {"not an HTTP response", errormask.FetchHTTP},
+	BadBody:          {"the body is cut off or its coding is broken", errormask.PageConvert},
+	TooManyRedirects: {"too many redirects", errormask.MaxHTTPRedirects},
+	Empty:            {"empty response", errormask.Empty},
+	TooLarge:         {"page too large", errormask.Size},
+	Memory:           {"page takes too much memory", errormask.FetcherInternal},
+	TimeOver:         {"execution time is over", errormask.Timeout},
+	MacroFailed:      {"macro failed", errormask.Macro},
+	Guard:            {"address refused", errormask.Guard | errormask.Connection},
 	Refused:          {"request refused", 0},
 	Cancelled:        {"cancelled", 0},
 }
@@ -78,7 +78,7 @@ func (k Kind) String() string { return kinds[k].text }
 // Bits returns the error bits of a URL with this fault. Refused and Cancelled have none:
 // the caller knows its own reason. A fault of the server has the bits of a plain fetch, not those of
 // docs/spec/crawling.md 4.9: see docs/spec/DECISIONS.md 2.
-func (k Kind) Bits() wire.ErrorMask { return kinds[k].bits }
+func (k Kind) Bits() errormask.Mask { return kinds[k].bits }
 
 // Fault is the error of Browser.Get.
 type Fault struct {

@@ -13,8 +13,8 @@ import (
 	"testing"
 	"time"
 
-	"hce/dc/internal/crawl/retry"
-	"hce/dc/internal/wire"
+	"hce/dc/internal/frontier/retry"
+	"hce/dc/internal/wire/errormask"
 )
 
 func TestLimits(t *testing.T) {
@@ -44,7 +44,7 @@ func TestLimits(t *testing.T) {
 }
 
 func TestKindsHaveBits(t *testing.T) {
-	for kind, want := range map[Kind]wire.ErrorMask{
+	for kind, want := range map[Kind]errormask.Mask{
 		NameNotResolved: 1 << 5, TooManyRedirects: 1 << 17, ProxyConnect: 1 << 5, ConnectTimeout: 1 << 1, Blocked: 1 << 48,
 		Empty: 1 << 3, Driver: 1 << 30, NotInstalled: 1 << 30, TimeOver: 1 << 1, MacroFailed: 1 << 53, Guard: 1<<58 | 1<<5,
 		TooLarge: 1 << 8, BadURL: 1, Refused: 0, None: 0, BadRedirect: 1 << 7, BadResponse: 1 << 24, BadBody: 1 << 6, Connect: 1 << 5,

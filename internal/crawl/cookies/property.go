@@ -157,3 +157,13 @@ func cleanHost(host string) string {
 	host = strings.TrimSuffix(strings.ToLower(host), ".")
 	return strings.TrimSuffix(strings.TrimPrefix(host, "["), "]")
 }
+
+// FirstLine returns the first line of a cookie file that is not empty and not a comment.
+func FirstLine(text string) string {
+	for _, line := range strings.Split(text, "\n") {
+		if line = strings.TrimSpace(line); line != "" && line[0] != '#' {
+			return line
+		}
+	}
+	return ""
+}

@@ -4,7 +4,7 @@ import (
 	"errors"
 	"slices"
 
-	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/lenient"
 )
 
 // Guards are the properties without which more would be fetched, sent or kept than the site allows. If
@@ -21,7 +21,7 @@ var Guards = []string{
 // brokenGuard returns the first error about one of the Guards.
 func brokenGuard(errs []error) error {
 	for _, err := range errs {
-		var p *wire.PropertyError
+		var p *lenient.PropertyError
 		if errors.As(err, &p) && slices.Contains(Guards, p.Name) {
 			return err
 		}

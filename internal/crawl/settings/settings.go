@@ -18,7 +18,7 @@ import (
 	"hce/dc/internal/crawl/headerrotation"
 	"hce/dc/internal/crawl/proxypool"
 	"hce/dc/internal/crawl/quota"
-	"hce/dc/internal/crawl/retry"
+	"hce/dc/internal/frontier/retry"
 	"hce/dc/internal/web/content"
 	"hce/dc/internal/web/linkrules"
 	"hce/dc/internal/web/pdate"
@@ -26,8 +26,10 @@ import (
 	"hce/dc/internal/web/revalidate"
 	"hce/dc/internal/web/urlschema"
 	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/errormask"
 	"hce/dc/internal/wire/prop"
 	"hce/dc/internal/wire/property"
+	"hce/dc/internal/wire/schema"
 	"hce/dc/robots"
 )
 
@@ -108,14 +110,14 @@ type Settings struct {
 	FieldsInit    linkrules.FieldsInit
 	Chain         *pyregexp.Regexp // links that continue a page
 	Resolver      linkrules.ByURL[linkrules.Resolution]
-	Recrawl       linkrules.ByURL[wire.Patch]
+	Recrawl       linkrules.ByURL[schema.Patch]
 	Rules         *wire.LinkRules
 
 	Schema *urlschema.Schema
 
 	Sum    int64          // checksum of what decides how a page is read; never 0
 	Suffix string         // of the log file of the site's project
-	Bits   wire.ErrorMask // of properties that cannot be read, for the site
+	Bits   errormask.Mask // of properties that cannot be read, for the site
 	Broken error          // of a property of Guards that cannot be read
 
 	OpenPool sync.Once
@@ -180,7 +182,7 @@ func ReadValues(p *property.Values, site string, def Config) *Settings {
 	s.Processor = p.Text("PROCESSOR_NAME")
 	s.Suffix = strings.ReplaceAll(property.Parsed(p, "LOGGER", parseLogger), "%PROJECT_ID%", site)
 	if p.Failed("FETCHER_MACRO") {
-		s.Bits, s.BadMacro = s.Bits|wire.ErrMacroDeserialization, true
+		s.Bits, s.BadMacro = s.Bits|errormask.MacroDeserialization, true
 	}
 	return s
 }

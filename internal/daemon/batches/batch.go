@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"hce/dc/internal/daemon/executor"
-	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/counting"
 )
 
 // key identifies a URL.
@@ -78,7 +78,7 @@ type outcome struct {
 	Batch   bool // the answer is valid: a Batch, or what tasks of the queue answer
 	Items   int  // of the answer
 	More    int  // URLs that the batch selected by itself
-	Tally   wire.Tally
+	Tally   counting.Tally
 	Crawled []key // crawled items of the answer, if other nodes must learn of them
 
 	Unsubmitted bool // the executor did not accept the task

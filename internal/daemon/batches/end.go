@@ -12,6 +12,7 @@ import (
 	"hce/dc/internal/daemon/executor"
 	"hce/dc/internal/daemon/manager"
 	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/counting"
 )
 
 // Pauses before a failed step of a batch's end is retried.
@@ -106,7 +107,7 @@ func readBatch(res executor.Result, keys bool) outcome {
 	}
 	var answer struct {
 		Refilled int
-		Tally    wire.Tally
+		Tally    counting.Tally
 		Items    []struct {
 			SiteID string `json:"siteId"`
 			URLID  string `json:"urlId"`

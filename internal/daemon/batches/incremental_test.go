@@ -9,6 +9,7 @@ import (
 	"hce/dc/internal/frontier"
 	"hce/dc/internal/testkit/testwait"
 	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/lenient"
 )
 
 func incremental(cfg *CrawlConfig) {
@@ -35,7 +36,7 @@ func TestIncrementalBatch(t *testing.T) {
 	r := newRig(t, w)
 	c := r.crawl(incremental)
 	task := r.submitted()
-	var notes wire.Notes
+	var notes lenient.Notes
 	b, err := wire.ReadBatch(task.Stdin, &notes)
 	if err != nil || len(notes.Unknown) > 0 || len(b.Refill) != 1 {
 		t.Fatal(err, notes.Unknown)

@@ -9,6 +9,7 @@ import (
 	"hce/dc/internal/daemon/executor"
 	"hce/dc/internal/testkit/testwait"
 	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/lenient"
 )
 
 // processed returns the answer of a processing task that selected n URLs.
@@ -34,7 +35,7 @@ func TestProcessingTask(t *testing.T) {
 	if task.Type != ProcessTask || len(task.Stages) != 1 || task.Stages[0].Program != "processor-task" {
 		t.Errorf("task %+v", task)
 	}
-	var notes wire.Notes
+	var notes lenient.Notes
 	b, err := wire.ReadBatch(task.Stdin, &notes)
 	if err != nil || len(notes.Unknown) > 0 {
 		t.Fatalf("%v, unknown %v: %s", err, notes.Unknown, task.Stdin)
@@ -126,7 +127,7 @@ func TestProcessingLooks(t *testing.T) {
 	if submits, _ := r.env.counts(); submits != 0 || len(w.requests(wire.URLReturn)) != 1 {
 		t.Errorf("%d tasks, %d returns", submits, len(w.requests(wire.URLReturn)))
 	}
-	list, err := wire.ReadURLFetch(w.requests(wire.URLFetch)[0], &wire.Notes{})
+	list, err := wire.ReadURLFetch(w.requests(wire.URLFetch)[0], &lenient.Notes{})
 	if err != nil || list[0].MaxURLs != 1 || list[0].URLsCriterion.Where != wire.ProcessingDelayOver+" AND (`Status`=4)" || len(list[0].URLUpdate)+len(list[0].SiteUpdate) > 0 || list[0].AsBatch != 0 {
 		t.Errorf("look %+v, %v", list, err)
 	}

@@ -12,6 +12,7 @@ import (
 	"hce/dc/internal/daemon/executor"
 	"hce/dc/internal/daemon/manager"
 	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/counting"
 )
 
 // Task types in the executor; each has its own slots.
@@ -80,7 +81,7 @@ type queue struct {
 	faults, urlsFault, expired, deleteFaults, checkFaults int64
 	unsubmitted                                           int64 // faults of tasks that the executor refused
 
-	tally wire.Tally // sum of the batches
+	tally counting.Tally // sum of the batches
 }
 
 // Limits of the rest after consecutive faults.

@@ -9,6 +9,7 @@ import (
 
 	"hce/dc/internal/daemon/executor"
 	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/lenient"
 )
 
 // sweepCase holds the differences of aging and purging.
@@ -30,7 +31,7 @@ var sweepCases = map[string]sweepCase{
 			return &cfg.Aging.SweepConfig
 		},
 		check: func(t *testing.T, object json.RawMessage) {
-			var notes wire.Notes
+			var notes lenient.Notes
 			list, err := wire.ReadURLAge(object, &notes)
 			if err != nil || len(list) != 1 || len(notes.Unknown) > 0 {
 				t.Fatal(err, notes.Unknown)
@@ -50,7 +51,7 @@ var sweepCases = map[string]sweepCase{
 			return &cfg.Purge.SweepConfig
 		},
 		check: func(t *testing.T, object json.RawMessage) {
-			var notes wire.Notes
+			var notes lenient.Notes
 			list, err := wire.ReadURLPurge(object, &notes)
 			if err != nil || len(list) != 1 || len(notes.Unknown) > 0 {
 				t.Fatal(err, notes.Unknown)

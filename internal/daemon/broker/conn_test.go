@@ -26,13 +26,13 @@ func TestRequest(t *testing.T) {
 	}
 	for _, name := range []string{"alpha", "beta"} {
 		node := b.Node(t, name)
-		for _, subject := range []string{broker.AllSubject("stat"), broker.NodeSubject(name, "stat")} {
+		for _, subject := range []string{"dc.all.stat", broker.NodeSubject(name, "stat")} {
 			if _, err := node.Serve(subject, "", func(m broker.Message) { _ = m.Respond(append(m.Data, '!')) }); err != nil {
 				t.Fatal(err)
 			}
 		}
 	}
-	replies, err := head.Request(ctx, broker.AllSubject("stat"), []byte("x"), 2)
+	replies, err := head.Request(ctx, "dc.all.stat", []byte("x"), 2)
 	if err != nil || len(replies) != 2 || string(replies[0].Data) != "x!" {
 		t.Fatalf("%v, %v", replies, err)
 	}
@@ -42,10 +42,10 @@ func TestRequest(t *testing.T) {
 	}
 	short, cancel := context.WithTimeout(ctx, 200*time.Millisecond)
 	defer cancel()
-	if replies, err := head.Request(short, broker.AllSubject("stat"), nil, 3); len(replies) != 2 || !errors.Is(err, context.DeadlineExceeded) {
+	if replies, err := head.Request(short, "dc.all.stat", nil, 3); len(replies) != 2 || !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("two of three: %v, %v", replies, err)
 	}
-	if _, err := head.Request(ctx, broker.AllSubject("stat"), make([]byte, broker.MaxPayload+1), 1); !errors.Is(err, broker.ErrTooLarge) {
+	if _, err := head.Request(ctx, "dc.all.stat", make([]byte, broker.MaxPayload+1), 1); !errors.Is(err, broker.ErrTooLarge) {
 		t.Errorf("large: %v", err)
 	}
 }

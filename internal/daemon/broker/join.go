@@ -5,8 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-
-	"hce/dc/internal/files"
 )
 
 // Join is all that one machine needs to connect to the broker of its cluster. It prints without
@@ -25,18 +23,6 @@ func (j Join) String() string { return fmt.Sprintf("join of %s at %v", j.Name, j
 
 // GoString is String; it keeps its secret out of %#v.
 func (j Join) GoString() string { return j.String() }
-
-// WriteJoin writes a join file, readable by its owner only. It replaces an existing file.
-func WriteJoin(path string, j Join) error {
-	raw, err := json.MarshalIndent(j, "", "  ")
-	if err == nil {
-		err = files.Write(path, append(raw, '\n'), 0o600)
-	}
-	if err != nil {
-		return fmt.Errorf("write join file: %w", err)
-	}
-	return nil
-}
 
 // ReadJoin reads a join file. Only its owner may be able to read it.
 func ReadJoin(path string) (Join, error) {

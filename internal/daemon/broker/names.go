@@ -39,9 +39,6 @@ func CheckName(name string) error {
 // NodeSubject is the subject of requests to one node, for example ("alpha", "stat").
 func NodeSubject(node, what string) string { return "dc.node." + node + "." + what }
 
-// AllSubject is the subject of requests to all nodes.
-func AllSubject(what string) string { return "dc.all." + what }
-
 // HeadSubject is the subject of requests of one node to the head. The head serves
 // HeadSubject("*", what) and finds the node in Message.Subject.
 func HeadSubject(node, what string) string { return "dc.head." + node + "." + what }

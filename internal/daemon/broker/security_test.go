@@ -205,7 +205,7 @@ func checkReplies(t *testing.T, head, beta *broker.Conn, url, seed string) {
 			t.Fatal(err)
 		}
 	}
-	for _, subject := range []string{broker.NodeSubject("beta", "run"), broker.AllSubject("run")} {
+	for _, subject := range []string{broker.NodeSubject("beta", "run"), "dc.all.run"} {
 		if _, err := beta.Serve(subject, "", func(m broker.Message) { t.Errorf("beta gets %s %q", m.Subject, m.Data) }); err != nil {
 			t.Fatal(err)
 		}
@@ -380,9 +380,7 @@ func TestTLS(t *testing.T) {
 	silent := slog.New(slog.NewTextHandler(io.Discard, nil))
 	good := s.Join("alpha", seed, "tls://127.0.0.1:"+port)
 	path := filepath.Join(folder, "alpha.join")
-	if err := broker.WriteJoin(path, good); err != nil {
-		t.Fatal(err)
-	}
+	brokertest.WriteJoin(t, path, good)
 	join, err := broker.ReadJoin(path)
 	if err != nil {
 		t.Fatal(err)

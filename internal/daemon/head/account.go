@@ -10,7 +10,8 @@ import (
 	"time"
 
 	"hce/dc/internal/daemon/broker"
-	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/cluster"
+	"hce/dc/internal/wire/errormask"
 )
 
 // account is the ledger of one site while one node is answered.
@@ -23,8 +24,8 @@ type account struct {
 
 	holders []string
 	step    int64
-	heard   map[string]wire.QuotaReport // in this answer
-	absent  []string                    // nodes without the site
+	heard   map[string]cluster.QuotaReport // in this answer
+	absent  []string                       // nodes without the site
 }
 
 func (a *account) loadLedger(ctx context.Context) (err error) {
@@ -66,7 +67,7 @@ func (a *account) saveLedger(ctx context.Context) error {
 
 // recordReport takes a report of this moment. That a node does not have the site counts only when it has applied
 // what the asking node has: SITE_NEW may be on its way.
-func (a *account) recordReport(name string, r wire.QuotaReport) {
+func (a *account) recordReport(name string, r cluster.QuotaReport) {
 	if r.Gone {
 		if r.From < a.heard[a.node].Until {
 			return
@@ -124,10 +125,10 @@ func (a *account) allNodesAgree() bool {
 }
 
 // decideOrder finds the order for the node, writes the ledger, and passes a suspension on to the others.
-func (a *account) decideOrder(ctx context.Context) (wire.QuotaOrder, error) {
+func (a *account) decideOrder(ctx context.Context) (cluster.QuotaOrder, error) {
 	r, g := a.heard[a.node], a.ledger.Nodes[a.node]
 	if g == nil { // the node has no rows, or the site is gone: nothing is left to wait for
-		order := wire.QuotaOrder{Site: a.site, Seq: r.Seq + 1, Limit: r.Limit}
+		order := cluster.QuotaOrder{Site: a.site, Seq: r.Seq + 1, Limit: r.Limit}
 		for k := range order.Final {
 			order.Final[k] = true
 		}
@@ -136,7 +137,7 @@ func (a *account) decideOrder(ctx context.Context) (wire.QuotaOrder, error) {
 	gathered := a.needsOthers(r)
 	if gathered {
 		if err := a.gatherReports(ctx); err != nil {
-			return wire.QuotaOrder{}, err
+			return cluster.QuotaOrder{}, err
 		}
 	}
 	order := a.makeOrder(r, g, gathered && a.allNodesAgree())
@@ -150,11 +151,11 @@ func (a *account) decideOrder(ctx context.Context) (wire.QuotaOrder, error) {
 }
 
 // needsOthers reports whether the ledger alone does not have the answer.
-func (a *account) needsOthers(r wire.QuotaReport) bool {
+func (a *account) needsOthers(r cluster.QuotaReport) bool {
 	for k, limit := range r.Limit {
 		switch {
 		case limit == 0 || !r.Wants[k] && !r.Short[k]:
-		case a.hasUnheard(), !a.heardAtOneStep(), r.Short[k] && a.freeAmount(k) <= 0, k == wire.QuotaErrors && a.freeAmount(k) < 0:
+		case a.hasUnheard(), !a.heardAtOneStep(), r.Short[k] && a.freeAmount(k) <= 0, k == cluster.QuotaErrors && a.freeAmount(k) < 0:
 			return true
 		}
 	}
@@ -163,31 +164,31 @@ func (a *account) needsOthers(r wire.QuotaReport) bool {
 
 // gatherReports hears all other nodes, and lets those give back what they do not use.
 func (a *account) gatherReports(ctx context.Context) error {
-	questions := map[string]wire.QuotaCommand{}
+	questions := map[string]cluster.QuotaCommand{}
 	for _, name := range a.holders {
 		if name != a.node {
-			questions[name] = wire.QuotaCommand{Site: a.site}
+			questions[name] = cluster.QuotaCommand{Site: a.site}
 		}
 	}
 	a.askNodes(ctx, questions)
-	orders := map[string]wire.QuotaCommand{}
+	orders := map[string]cluster.QuotaCommand{}
 	for name := range questions {
 		r, heard := a.heard[name]
 		g := a.ledger.Nodes[name]
 		if !heard || g == nil {
 			continue
 		}
-		order := wire.QuotaOrder{Site: a.site, Lease: g.Most, Limit: r.Limit}
+		order := cluster.QuotaOrder{Site: a.site, Lease: g.Most, Limit: r.Limit}
 		back := r.Seq != g.Seq // an order was lost: this one ends it
 		for k, limit := range r.Limit {
 			if limit > 0 && g.Most[k] > r.Used[k] && a.freeAmount(k) <= 0 {
-				order.Lease[k], back = wire.QuotaReturn, true
+				order.Lease[k], back = cluster.QuotaReturn, true
 			}
 		}
 		if back {
 			g.Seq++
 			order.Seq = g.Seq
-			orders[name] = wire.QuotaCommand{Site: a.site, Order: &order}
+			orders[name] = cluster.QuotaCommand{Site: a.site, Order: &order}
 		}
 	}
 	if err := a.saveLedger(ctx); err != nil {
@@ -198,10 +199,10 @@ func (a *account) gatherReports(ctx context.Context) error {
 }
 
 // askNodes sends commands to nodes side by side, and hears those that answer.
-func (a *account) askNodes(ctx context.Context, commands map[string]wire.QuotaCommand) {
+func (a *account) askNodes(ctx context.Context, commands map[string]cluster.QuotaCommand) {
 	var mu sync.Mutex
 	var work sync.WaitGroup
-	answers := map[string]wire.QuotaReport{}
+	answers := map[string]cluster.QuotaReport{}
 	for name, c := range commands {
 		delete(a.heard, name)
 		work.Go(func() {
@@ -225,11 +226,11 @@ func (a *account) askNodes(ctx context.Context, commands map[string]wire.QuotaCo
 }
 
 // suspensions are the bits of a site that exceeds a limit (docs/spec/DECISIONS.md 3.2).
-var suspensions = [wire.QuotaKinds]wire.ErrorMask{wire.QuotaResources: wire.ErrSiteMaxResources, wire.QuotaErrors: wire.ErrSiteMaxErrors}
+var suspensions = [cluster.QuotaKinds]errormask.Mask{cluster.QuotaResources: errormask.SiteMaxResources, cluster.QuotaErrors: errormask.SiteMaxErrors}
 
 // makeOrder changes the part of the node. last says that all nodes were asked and are sure.
-func (a *account) makeOrder(r wire.QuotaReport, g *grant, last bool) wire.QuotaOrder {
-	order := wire.QuotaOrder{Site: a.site, Lease: g.Most, Limit: r.Limit}
+func (a *account) makeOrder(r cluster.QuotaReport, g *grant, last bool) cluster.QuotaOrder {
+	order := cluster.QuotaOrder{Site: a.site, Lease: g.Most, Limit: r.Limit}
 	for k, limit := range r.Limit {
 		if limit == 0 {
 			continue
@@ -241,7 +242,7 @@ func (a *account) makeOrder(r wire.QuotaReport, g *grant, last bool) wire.QuotaO
 		}
 		switch {
 		case free < 0 && g.Most[k] > r.Used[k]:
-			order.Lease[k] = wire.QuotaReturn
+			order.Lease[k] = cluster.QuotaReturn
 		case free >= 0 && a.heardAtOneStep():
 			order.Lease[k] = g.heldAmount(k)
 			if r.Wants[k] || r.Short[k] {
@@ -250,7 +251,7 @@ func (a *account) makeOrder(r wire.QuotaReport, g *grant, last bool) wire.QuotaO
 		}
 	}
 	order.Seq = g.Seq
-	if order.Lease != r.Lease || order.Final != (wire.Kinds{}) || r.Seq != g.Seq {
+	if order.Lease != r.Lease || order.Final != (cluster.Kinds{}) || r.Seq != g.Seq {
 		g.Seq++
 		order.Seq = g.Seq
 	}
@@ -268,11 +269,11 @@ func nodeShare(free int64, nodes int) int64 {
 }
 
 // isExhausted reports whether the node will not get more of a kind, whatever the others do.
-func (a *account) isExhausted(kind int, free int64, r wire.QuotaReport) bool {
+func (a *account) isExhausted(kind int, free int64, r cluster.QuotaReport) bool {
 	switch kind {
-	case wire.QuotaErrors:
+	case cluster.QuotaErrors:
 		return free < 0
-	case wire.QuotaResources: // pages in a batch may not become resources
+	case cluster.QuotaResources: // pages in a batch may not become resources
 		for _, other := range a.heard {
 			if other.Busy[kind] > 0 {
 				return false
@@ -283,8 +284,8 @@ func (a *account) isExhausted(kind int, free int64, r wire.QuotaReport) bool {
 }
 
 // suspendOthers tells the other nodes. One that does not answer gets it when it asks.
-func (a *account) suspendOthers(ctx context.Context, order wire.QuotaOrder) {
-	commands := map[string]wire.QuotaCommand{}
+func (a *account) suspendOthers(ctx context.Context, order cluster.QuotaOrder) {
+	commands := map[string]cluster.QuotaCommand{}
 	for name, r := range a.heard {
 		g := a.ledger.Nodes[name]
 		if name == a.node || g == nil || !r.Active {
@@ -293,7 +294,7 @@ func (a *account) suspendOthers(ctx context.Context, order wire.QuotaOrder) {
 		one := order
 		g.Seq++
 		one.Seq, one.Lease = g.Seq, g.Most
-		commands[name] = wire.QuotaCommand{Site: a.site, Order: &one}
+		commands[name] = cluster.QuotaCommand{Site: a.site, Order: &one}
 	}
 	if len(commands) > 0 && a.saveLedger(ctx) == nil {
 		a.askNodes(ctx, commands)

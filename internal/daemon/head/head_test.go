@@ -18,6 +18,7 @@ import (
 	"hce/dc/internal/daemon/manager/managertest"
 	"hce/dc/internal/testkit/testwait"
 	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/cluster"
 	"hce/dc/internal/wire/placement"
 )
 
@@ -64,7 +65,7 @@ func (p *pool) Run(ctx context.Context, t executor.Task) ([]executor.Result, err
 	var results []executor.Result
 	for _, name := range p.known() {
 		r := executor.Result{Status: executor.Status{Node: name, State: executor.Finished}}
-		r.Stdout, _ = json.Marshal(wire.Call{Op: wire.HostsState}.Reply(wire.HostsCounted{Rows: p.rows}))
+		r.Stdout, _ = json.Marshal(wire.Call{Op: wire.HostsState}.Reply(cluster.HostsCounted{Rows: p.rows}))
 		if slices.Contains(p.silent, name) {
 			r.State, r.Reason = executor.Lost, "no sign of life"
 		}
@@ -108,15 +109,15 @@ func closeHead(t *testing.T, h *Head) {
 }
 
 // command is one command of an operator.
-func command(t *testing.T, h *Head, name, node string) (wire.ClusterAnswer, error) {
+func command(t *testing.T, h *Head, name, node string) (cluster.Answer, error) {
 	t.Helper()
-	return h.runCommand(t.Context(), wire.ClusterCommand{Command: name, Node: node})
+	return h.runCommand(t.Context(), cluster.Command{Command: name, Node: node})
 }
 
 // started is a node with the join file of "node add" that gives a sign of life.
 func started(t *testing.T, h *Head, name string) *broker.Conn {
 	t.Helper()
-	answer, err := command(t, h, wire.ClusterAdd, name)
+	answer, err := command(t, h, cluster.Add, name)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -148,15 +149,15 @@ func alive(t *testing.T, conn *broker.Conn, name string) {
 	}
 }
 
-func listed(t *testing.T, h *Head, name string) wire.ClusterNode {
+func listed(t *testing.T, h *Head, name string) cluster.Node {
 	t.Helper()
-	answer, err := command(t, h, wire.ClusterList, "")
+	answer, err := command(t, h, cluster.List, "")
 	if err != nil {
 		t.Fatal(err)
 	}
-	at := slices.IndexFunc(answer.Nodes, func(n wire.ClusterNode) bool { return n.Name == name })
+	at := slices.IndexFunc(answer.Nodes, func(n cluster.Node) bool { return n.Name == name })
 	if at < 0 {
-		return wire.ClusterNode{}
+		return cluster.Node{}
 	}
 	return answer.Nodes[at]
 }
@@ -183,16 +184,16 @@ func TestMembers(t *testing.T) {
 		t.Fatal(err)
 	}
 	testwait.Until(t, "a change that n1 has not applied", func() bool { return listed(t, h, "n1").Lag == 1 })
-	if _, err := command(t, h, wire.ClusterAdd, "n3"); err != nil {
+	if _, err := command(t, h, cluster.Add, "n3"); err != nil {
 		t.Fatal(err)
 	}
 	if n := listed(t, h, "n3"); n.Member || n.State != nodeAdded {
 		t.Errorf("n3 has a key only: %+v", n)
 	}
-	if _, err := command(t, h, wire.ClusterRemove, "n3"); err != nil {
+	if _, err := command(t, h, cluster.Remove, "n3"); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := command(t, h, wire.ClusterAdd, "n1"); err == nil || !strings.Contains(err.Error(), "exists") {
+	if _, err := command(t, h, cluster.Add, "n1"); err == nil || !strings.Contains(err.Error(), "exists") {
 		t.Errorf("add twice: %v", err)
 	}
 
@@ -213,7 +214,7 @@ func TestPropagate(t *testing.T) {
 	}
 	started(t, h, "n2")
 	testwait.Until(t, "two members", func() bool { return len(h.Members()) == 2 })
-	if _, err := command(t, h, wire.ClusterRemove, "n1"); err != nil || fmt.Sprint(h.Members()) != "[n2]" {
+	if _, err := command(t, h, cluster.Remove, "n1"); err != nil || fmt.Sprint(h.Members()) != "[n2]" {
 		t.Errorf("%v %v", err, h.Members())
 	}
 }
@@ -234,17 +235,17 @@ func TestDrain(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer stop()
-	for command, want := range map[string]string{wire.ClusterDrain: "draining", wire.ClusterUndrain: "working"} {
-		var answer wire.ClusterAnswer
+	for command, want := range map[string]string{cluster.Drain: "draining", cluster.Undrain: "working"} {
+		var answer cluster.Answer
 		testwait.Until(t, command, func() bool { // the subscription is new
-			answer, err = h.runCommand(t.Context(), wire.ClusterCommand{Command: command, Node: "n1"})
+			answer, err = h.runCommand(t.Context(), cluster.Command{Command: command, Node: "n1"})
 			return err == nil
 		})
 		if answer.State != want {
 			t.Errorf("%s: %+v", command, answer)
 		}
 	}
-	if _, err := command(t, h, wire.ClusterDrain, "away"); err == nil || !strings.Contains(err.Error(), "node away does not answer") {
+	if _, err := command(t, h, cluster.Drain, "away"); err == nil || !strings.Contains(err.Error(), "node away does not answer") {
 		t.Errorf("a node that is away: %v", err)
 	}
 }

@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"hce/dc/internal/daemon/broker"
-	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/cluster"
 )
 
 const (
@@ -39,7 +39,7 @@ type table interface {
 
 // identity is what the head knows about the process that is a node, and about others.
 type identity struct {
-	wire.NodeIdentity
+	cluster.NodeIdentity
 	heard    time.Time            // the last sign of life; at first the start of the head
 	revision uint64               // of that sign of life
 	beat     int64                // its number
@@ -48,7 +48,7 @@ type identity struct {
 }
 
 type refusedNode struct {
-	wire.RefusedNode
+	cluster.RefusedNode
 	seen time.Time
 }
 
@@ -71,8 +71,8 @@ func (h *Head) serveIdentities(ctx context.Context) error {
 
 // noteStart stores that the head has started.
 func (h *Head) noteStart(ctx context.Context) error {
-	var s wire.HeadStarts
-	e, err := h.table.Get(ctx, wire.IdentitiesKey)
+	var s cluster.HeadStarts
+	e, err := h.table.Get(ctx, cluster.IdentitiesKey)
 	switch {
 	case errors.Is(err, broker.ErrNotFound):
 	case err != nil:
@@ -83,10 +83,10 @@ func (h *Head) noteStart(ctx context.Context) error {
 		}
 	}
 	s.Starts = append(s.Starts, rand.Text()[:10])
-	s.Starts = s.Starts[max(0, len(s.Starts)-wire.MostStarts):]
+	s.Starts = s.Starts[max(0, len(s.Starts)-cluster.MostStarts):]
 	text, err := json.Marshal(s)
 	if err == nil {
-		_, err = h.table.Put(ctx, wire.IdentitiesKey, text)
+		_, err = h.table.Put(ctx, cluster.IdentitiesKey, text)
 	}
 	return err
 }
@@ -95,9 +95,9 @@ func (d *identities) serveClaim(m broker.Message) {
 	ctx, cancel := context.WithTimeout(d.h.ctx, callLimit)
 	defer cancel()
 	name := strings.Split(m.Subject, ".")[2]
-	var c wire.IdentityClaim
+	var c cluster.IdentityClaim
 	err := json.Unmarshal(m.Data, &c)
-	var answer wire.IdentityAnswer
+	var answer cluster.IdentityAnswer
 	if err == nil {
 		answer, err = d.answerClaim(ctx, name, c)
 	}
@@ -119,7 +119,7 @@ func (d *identities) identityOf(ctx context.Context, name string) (*identity, er
 		return one, nil
 	}
 	one := &identity{heard: time.Now(), asked: map[string]time.Time{}}
-	e, err := d.h.table.Get(ctx, wire.IdentityKey(name))
+	e, err := d.h.table.Get(ctx, cluster.IdentityKey(name))
 	switch {
 	case errors.Is(err, broker.ErrNotFound):
 	case err != nil:
@@ -166,19 +166,19 @@ func (one *identity) recordHeartbeat(e broker.Entry, now time.Time) (twice bool)
 }
 
 // answerClaim decides about a claim.
-func (d *identities) answerClaim(ctx context.Context, name string, c wire.IdentityClaim) (wire.IdentityAnswer, error) {
+func (d *identities) answerClaim(ctx context.Context, name string, c cluster.IdentityClaim) (cluster.IdentityAnswer, error) {
 	owns := d.h.hasData(name)
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	one, err := d.identityOf(ctx, name)
 	if err != nil {
-		return wire.IdentityAnswer{}, err
+		return cluster.IdentityAnswer{}, err
 	}
 	// A sign of life may be on its way.
 	if e, err := d.signs.Get(ctx, name); err == nil {
 		one.recordHeartbeat(e, time.Now())
 	} else if !errors.Is(err, broker.ErrNotFound) {
-		return wire.IdentityAnswer{}, err
+		return cluster.IdentityAnswer{}, err
 	}
 	now := time.Now()
 	switch v := one.judgeClaim(c, owns, now); v {
@@ -188,20 +188,20 @@ func (d *identities) answerClaim(ctx context.Context, name string, c wire.Identi
 		if one.asked[c.Process].IsZero() {
 			one.asked[c.Process] = now
 		}
-		return wire.IdentityAnswer{Wait: "node " + name + " may still run " + whereOf(one.NodeIdentity)}, nil
+		return cluster.IdentityAnswer{Wait: "node " + name + " may still run " + whereOf(one.NodeIdentity)}, nil
 	default:
 		reason := one.refusalReason(v, name, c.NodeIdentity)
 		d.h.cfg.Log.Error("refused a second node with the identity of another one", "node", name, "host", c.Host, "path", c.Path, "pid", c.PID, "folder", c.Folder, "reason", reason)
 		one.keepRefused(c, reason, now)
-		return wire.IdentityAnswer{Refused: reason}, nil
+		return cluster.IdentityAnswer{Refused: reason}, nil
 	}
 }
 
 // grantIdentity makes a process the node. Call it with d.mu held.
-func (d *identities) grantIdentity(ctx context.Context, name string, one *identity, next wire.NodeIdentity) (wire.IdentityAnswer, error) {
+func (d *identities) grantIdentity(ctx context.Context, name string, one *identity, next cluster.NodeIdentity) (cluster.IdentityAnswer, error) {
 	revision, err := d.storeIdentity(ctx, name, next)
 	if err != nil {
-		return wire.IdentityAnswer{}, err
+		return cluster.IdentityAnswer{}, err
 	}
 	if next.Key != one.Key && one.Folder != "" {
 		d.h.cfg.Log.Info("the data folder of a node is at another place", "node", name, "from", whereOf(one.NodeIdentity), "to", whereOf(next))
@@ -209,15 +209,15 @@ func (d *identities) grantIdentity(ctx context.Context, name string, one *identi
 	one.NodeIdentity, one.heard, one.beat = next, time.Now(), 0
 	clear(one.asked)
 	one.refused = slices.DeleteFunc(one.refused, func(r refusedNode) bool { return r.Host == next.Host && r.Path == next.Path })
-	return wire.IdentityAnswer{Key: next.Key, Epoch: next.Epoch, Revision: revision}, nil
+	return cluster.IdentityAnswer{Key: next.Key, Epoch: next.Epoch, Revision: revision}, nil
 }
 
-func (d *identities) storeIdentity(ctx context.Context, name string, next wire.NodeIdentity) (revision uint64, err error) {
+func (d *identities) storeIdentity(ctx context.Context, name string, next cluster.NodeIdentity) (revision uint64, err error) {
 	text, err := json.Marshal(next)
 	if err != nil {
 		return 0, err
 	}
-	return d.h.table.Put(ctx, wire.IdentityKey(name), text)
+	return d.h.table.Put(ctx, cluster.IdentityKey(name), text)
 }
 
 // verdict is what the head decides about a claim.
@@ -234,7 +234,7 @@ const (
 
 // judgeClaim decides about a claim. hasData says that another folder would lose data. one.asked says when a process that
 // waits asked first.
-func (one *identity) judgeClaim(c wire.IdentityClaim, hasData bool, now time.Time) verdict {
+func (one *identity) judgeClaim(c cluster.IdentityClaim, hasData bool, now time.Time) verdict {
 	// A folder of a later epoch is newer than what this head knows: its own folder comes from a backup.
 	same := c.Folder == one.Folder && (c.Key == one.Key || c.Epoch > one.Epoch)
 	switch {
@@ -258,7 +258,7 @@ func (one *identity) judgeClaim(c wire.IdentityClaim, hasData bool, now time.Tim
 }
 
 // acceptedIdentity is the identity after a claim.
-func (one *identity) acceptedIdentity(c wire.IdentityClaim, moved bool, now time.Time) wire.NodeIdentity {
+func (one *identity) acceptedIdentity(c cluster.IdentityClaim, moved bool, now time.Time) cluster.NodeIdentity {
 	next := c.NodeIdentity
 	next.Since, next.Accept = one.Since, one.Accept
 	if c.Process != one.Process {
@@ -272,12 +272,12 @@ func (one *identity) acceptedIdentity(c wire.IdentityClaim, moved bool, now time
 }
 
 // whereOf names a process and its folder for people.
-func whereOf(n wire.NodeIdentity) string {
+func whereOf(n cluster.NodeIdentity) string {
 	return fmt.Sprintf("on %s in %s (process %d)", n.Host, n.Path, n.PID)
 }
 
 // refusalReason says why a process is refused, and what to do.
-func (one *identity) refusalReason(v verdict, name string, c wire.NodeIdentity) string {
+func (one *identity) refusalReason(v verdict, name string, c cluster.NodeIdentity) string {
 	accept := fmt.Sprintf("\"dc-admin node accept %s\" on the head, then start dc-node here again", name)
 	switch v {
 	case outdated:
@@ -292,19 +292,19 @@ func (one *identity) refusalReason(v verdict, name string, c wire.NodeIdentity) 
 }
 
 // keepRefused notes a refused process, to be shown.
-func (one *identity) keepRefused(c wire.IdentityClaim, reason string, now time.Time) {
+func (one *identity) keepRefused(c cluster.IdentityClaim, reason string, now time.Time) {
 	delete(one.asked, c.Process)
 	one.refused = slices.DeleteFunc(one.refused, func(r refusedNode) bool {
 		return r.Host == c.Host && r.Path == c.Path || now.Sub(r.seen) > refusedLimit
 	})
-	one.refused = append(one.refused, refusedNode{wire.RefusedNode{
+	one.refused = append(one.refused, refusedNode{cluster.RefusedNode{
 		Host: c.Host, Path: c.Path, PID: c.PID, Folder: c.Folder, Seen: now.UTC().Format(time.DateTime), Reason: reason,
 	}, now})
 	one.refused = one.refused[max(0, len(one.refused)-mostRefused):]
 }
 
 // refusedOf returns the processes that were refused lately.
-func (d *identities) refusedOf(name string) (list []wire.RefusedNode) {
+func (d *identities) refusedOf(name string) (list []cluster.RefusedNode) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	one := d.byName[name]
@@ -343,7 +343,7 @@ func (d *identities) forgetIdentity(ctx context.Context, name string) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	delete(d.byName, name)
-	return d.h.table.Delete(ctx, wire.IdentityKey(name))
+	return d.h.table.Delete(ctx, cluster.IdentityKey(name))
 }
 
 // hasData reports whether a node has data that no other folder has.

@@ -9,14 +9,14 @@ import (
 
 	"hce/dc/internal/daemon/broker"
 	"hce/dc/internal/testkit/testwait"
-	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/cluster"
 )
 
 const testLease = 10 * time.Second
 
 // at is a process with its folder.
-func at(folder, key, place, process, session string, epoch int64) wire.NodeIdentity {
-	return wire.NodeIdentity{Folder: folder, Key: key, Epoch: epoch, Place: place, Process: process, Session: session, Lease: testLease}
+func at(folder, key, place, process, session string, epoch int64) cluster.NodeIdentity {
+	return cluster.NodeIdentity{Folder: folder, Key: key, Epoch: epoch, Place: place, Process: process, Session: session, Lease: testLease}
 }
 
 // The head accepts one process at a time, and one folder with its latest copy.
@@ -27,8 +27,8 @@ func TestJudge(t *testing.T) {
 	recent, quiet, over := time.Second, 14*time.Second, 16*time.Second // since the last sign of life
 	for _, c := range []struct {
 		name     string
-		held     wire.NodeIdentity
-		claim    wire.NodeIdentity
+		held     cluster.NodeIdentity
+		claim    cluster.NodeIdentity
 		previous string
 		silence  time.Duration
 		asked    time.Duration // ago; 0: not yet
@@ -64,7 +64,7 @@ func TestJudge(t *testing.T) {
 			if c.asked > 0 {
 				one.asked[c.claim.Process] = now.Add(-c.asked)
 			}
-			claim := wire.IdentityClaim{NodeIdentity: c.claim, Next: "next", Previous: c.previous}
+			claim := cluster.IdentityClaim{NodeIdentity: c.claim, Next: "next", Previous: c.previous}
 			if got := one.judgeClaim(claim, c.hasData, now); got != c.want {
 				t.Errorf("%d, want %d", got, c.want)
 			}
@@ -76,12 +76,12 @@ func TestJudge(t *testing.T) {
 type claimant struct {
 	*testing.T
 	conn *broker.Conn
-	wire.IdentityClaim
+	cluster.IdentityClaim
 }
 
-func (c *claimant) ask() wire.IdentityAnswer {
+func (c *claimant) ask() cluster.IdentityAnswer {
 	c.Helper()
-	var answer wire.IdentityAnswer
+	var answer cluster.IdentityAnswer
 	data, err := json.Marshal(c.IdentityClaim)
 	if err != nil {
 		c.Fatal(err)
@@ -115,7 +115,7 @@ func (c *claimant) beat() {
 func claimAt(t *testing.T, conn *broker.Conn, folder, key, place string) *claimant {
 	id := at(folder, key, place, "process-"+place, "session-"+place, 0)
 	id.Lease, id.Host, id.Path, id.PID = 400*time.Millisecond, "host-"+place, "/data/"+place, 7
-	return &claimant{t, conn, wire.IdentityClaim{NodeIdentity: id, Next: "next-" + place}}
+	return &claimant{t, conn, cluster.IdentityClaim{NodeIdentity: id, Next: "next-" + place}}
 }
 
 // A copy is refused while the node lives, and shown with its place; after the lease it is the node, and the former
@@ -133,7 +133,7 @@ func TestIdentityMoves(t *testing.T) {
 		t.Fatalf("%+v", a)
 	}
 	first.beat()
-	var a wire.IdentityAnswer
+	var a cluster.IdentityAnswer
 	testwait.Until(t, "the copy is refused", func() bool { a = second.ask(); return a.Refused != "" })
 	for _, word := range []string{"node alpha runs already on host-here in /data/here (process 7)", "Stop and disable"} {
 		if !strings.Contains(a.Refused, word) {
@@ -151,7 +151,7 @@ func TestIdentityMoves(t *testing.T) {
 	if a = first.ask(); !strings.Contains(a.Refused, "is an older copy") || !strings.Contains(a.Refused, "/data/there") {
 		t.Errorf("%+v", a)
 	}
-	if _, err := command(t, h, wire.ClusterAccept, "alpha"); err != nil {
+	if _, err := command(t, h, cluster.Accept, "alpha"); err != nil {
 		t.Fatal(err)
 	}
 	testwait.Until(t, "the older copy is accepted", func() bool { a = first.ask(); return a.Key != "" })
@@ -159,7 +159,7 @@ func TestIdentityMoves(t *testing.T) {
 		t.Errorf("the other one is not refused: %+v", a)
 	}
 	for _, name := range []string{"beta", "head"} {
-		if _, err := command(t, h, wire.ClusterAccept, name); err == nil {
+		if _, err := command(t, h, cluster.Accept, name); err == nil {
 			t.Errorf("%s is accepted", name)
 		}
 	}
@@ -211,8 +211,8 @@ func TestCopiedRunningMachine(t *testing.T) {
 		}
 	}
 	session := func() string {
-		e, err := h.table.Get(t.Context(), wire.IdentityKey("alpha"))
-		var held wire.NodeIdentity
+		e, err := h.table.Get(t.Context(), cluster.IdentityKey("alpha"))
+		var held cluster.NodeIdentity
 		if err == nil {
 			err = json.Unmarshal(e.Value, &held)
 		}
@@ -230,7 +230,7 @@ func TestCopiedRunningMachine(t *testing.T) {
 	beat(2)
 	testwait.Until(t, "the session ends", func() bool { return session() != first.Session })
 	first.Session, first.Next = "session-2", "next-2"
-	var a wire.IdentityAnswer
+	var a cluster.IdentityAnswer
 	testwait.Until(t, "one is accepted", func() bool { a = first.ask(); return a.Key != "" })
 	other.Session = "session-3"
 	if a = other.ask(); !strings.Contains(a.Refused, "is an older copy") {

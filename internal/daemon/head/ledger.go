@@ -4,7 +4,7 @@ import (
 	"maps"
 	"slices"
 
-	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/cluster"
 )
 
 // ledger is what the nodes of a cluster may have of the limits of one site: a value of the table
@@ -18,18 +18,18 @@ type ledger struct {
 
 // grant is the part of one node.
 type grant struct {
-	Seq   int64        `json:"seq"`   // number of the last order
-	Most  wire.Amounts `json:"most"`  // no order that the node may still get gives it more
-	Used  wire.Amounts `json:"used"`  // by its last report
-	Limit wire.Amounts `json:"limit"` // as the node knows it
-	Step  int64        `json:"step"`  // of the placement, by its last report
+	Seq   int64           `json:"seq"`   // number of the last order
+	Most  cluster.Amounts `json:"most"`  // no order that the node may still get gives it more
+	Used  cluster.Amounts `json:"used"`  // by its last report
+	Limit cluster.Amounts `json:"limit"` // as the node knows it
+	Step  int64           `json:"step"`  // of the placement, by its last report
 }
 
 func (g *grant) heldAmount(kind int) int64 { return max(g.Most[kind], g.Used[kind]) }
 
 // recordReport takes a report. A node that has had the last order has exactly the lease that it reports: no older
 // order can change it. Otherwise an order may be under way.
-func (l *ledger) recordReport(name string, r wire.QuotaReport) {
+func (l *ledger) recordReport(name string, r cluster.QuotaReport) {
 	if r.Gone {
 		delete(l.Nodes, name)
 		return

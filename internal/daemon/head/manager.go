@@ -9,6 +9,7 @@ import (
 	"hce/dc/internal/daemon/executor"
 	"hce/dc/internal/daemon/manager"
 	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/cluster"
 )
 
 // Name is the class name.
@@ -21,7 +22,7 @@ const viewPeriod = 5 * time.Second
 type Manager struct {
 	*manager.Loop
 	head    *Head
-	nodes   []wire.ClusterNode // the last view
+	nodes   []cluster.Node // the last view
 	looking bool
 }
 
@@ -41,8 +42,8 @@ func NewManager(base manager.Config, h *Head) *Manager {
 }
 
 // byName are the nodes for STAT.
-func byName(list []wire.ClusterNode) map[string]wire.ClusterNode {
-	all := map[string]wire.ClusterNode{}
+func byName(list []cluster.Node) map[string]cluster.Node {
+	all := map[string]cluster.Node{}
 	for _, n := range list {
 		all[n.Name] = n
 	}
@@ -86,11 +87,11 @@ func (m *Manager) refreshNodes() {
 		return
 	}
 	m.looking = true
-	manager.Work(m.Loop, func(ctx context.Context) ([]wire.ClusterNode, error) {
+	manager.Work(m.Loop, func(ctx context.Context) ([]cluster.Node, error) {
 		ctx, cancel := context.WithTimeout(ctx, callLimit)
 		defer cancel()
 		return m.head.listNodes(ctx)
-	}, func(list []wire.ClusterNode, err error) {
+	}, func(list []cluster.Node, err error) {
 		m.looking = false
 		if err != nil {
 			m.Log().Warn("cannot list the nodes", "error", err)
@@ -102,44 +103,44 @@ func (m *Manager) refreshNodes() {
 
 // answerCommand answers one command of an operator.
 func (m *Manager) answerCommand(from manager.Peer, e wire.Event) {
-	var r wire.ClusterCommand
+	var r cluster.Command
 	if err := json.Unmarshal(e.Object, &r); err != nil {
 		m.ReplyError(from, e, "the object is not {className, command, node}: "+err.Error())
 		return
 	}
-	manager.Work(m.Loop, func(ctx context.Context) (wire.ClusterAnswer, error) {
+	manager.Work(m.Loop, func(ctx context.Context) (cluster.Answer, error) {
 		ctx, cancel := context.WithTimeout(ctx, 3*callLimit)
 		defer cancel()
 		return m.head.runCommand(ctx, r)
-	}, func(answer wire.ClusterAnswer, err error) {
+	}, func(answer cluster.Answer, err error) {
 		if err != nil {
 			m.Log().Warn("command refused", "op", r.Command, "node", r.Node, "error", err)
 			m.ReplyError(from, e, err.Error())
 			return
 		}
-		if r.Command != wire.ClusterList {
+		if r.Command != cluster.List {
 			m.Log().Info("command done", "op", r.Command, "node", r.Node)
 		}
 		m.Reply(from, e, wire.AdminClusterAns, answer)
 	})
 }
 
-func (h *Head) runCommand(ctx context.Context, r wire.ClusterCommand) (answer wire.ClusterAnswer, err error) {
+func (h *Head) runCommand(ctx context.Context, r cluster.Command) (answer cluster.Answer, err error) {
 	answer.ClassName = Name
 	switch r.Command {
-	case wire.ClusterList:
+	case cluster.List:
 		answer.Nodes, err = h.listNodes(ctx)
-	case wire.ClusterAdd:
+	case cluster.Add:
 		answer.Join, err = h.addNode(ctx, r.Node)
-	case wire.ClusterDrain:
+	case cluster.Drain:
 		answer.State, err = h.setDraining(ctx, r.Node, true, false)
-	case wire.ClusterUndrain:
+	case cluster.Undrain:
 		answer.State, err = h.setDraining(ctx, r.Node, false, false)
-	case wire.ClusterRemove:
+	case cluster.Remove:
 		answer.State, err = h.removeNode(ctx, r.Node)
-	case wire.ClusterLost:
+	case cluster.Lost:
 		answer.State, err = h.loseNode(ctx, r.Node)
-	case wire.ClusterAccept:
+	case cluster.Accept:
 		answer.State, err = h.acceptFolder(ctx, r.Node)
 	default:
 		err = fmt.Errorf("command %.40q is not list, add, drain, undrain, remove, lost or accept", r.Command)

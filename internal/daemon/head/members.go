@@ -9,26 +9,26 @@ import (
 	"time"
 
 	"hce/dc/internal/daemon/broker"
-	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/cluster"
 	"hce/dc/internal/wire/placement"
 )
 
 // members is what the table "cluster" says. Head.mu guards it.
 type members struct {
-	wire.ClusterPlacement
+	cluster.Ownership
 	revision uint64 // 0: there is no key
 
 	base    int64 // epoch of the base: that of the first entry of the journal
-	gone    wire.ClusterGone
+	gone    cluster.Gone
 	goneRev uint64
 }
 
 // membersKey is the key of the members. Nodes follow the first one: it says who owns a host.
 func (h *Head) membersKey() string {
 	if h.cfg.Hosts {
-		return wire.PlacementKey
+		return cluster.PlacementKey
 	}
-	return wire.MembersKey
+	return cluster.MembersKey
 }
 
 // Members returns the names of the nodes that have data, sorted. During a change these are the nodes
@@ -65,9 +65,9 @@ func (h *Head) readMembers(ctx context.Context) error {
 		value    any
 		revision *uint64
 	}{
-		{h.membersKey(), &m.ClusterPlacement, &m.revision},
-		{wire.BaseKey, &base, new(uint64)},
-		{wire.GoneKey, &m.gone, &m.goneRev},
+		{h.membersKey(), &m.Ownership, &m.revision},
+		{cluster.BaseKey, &base, new(uint64)},
+		{cluster.GoneKey, &m.gone, &m.goneRev},
 	} {
 		e, err := h.table.Get(ctx, part.key)
 		if errors.Is(err, broker.ErrNotFound) {
@@ -98,19 +98,19 @@ func (h *Head) storeValue(ctx context.Context, key string, value any, revision u
 }
 
 // storePlacement stores a placement. Call it with h.mu held.
-func (h *Head) storePlacement(ctx context.Context, next wire.ClusterPlacement) error {
+func (h *Head) storePlacement(ctx context.Context, next cluster.Ownership) error {
 	next.Self = broker.Head
 	revision, err := h.storeValue(ctx, h.membersKey(), next, h.members.revision)
 	if err != nil {
 		return fmt.Errorf("store the placement: %w", err)
 	}
-	h.members.ClusterPlacement, h.members.revision = next, revision
+	h.members.Ownership, h.members.revision = next, revision
 	return nil
 }
 
 // keepGone stores the names of nodes that leave. Call it with h.mu held.
-func (h *Head) keepGone(ctx context.Context, next wire.ClusterGone) error {
-	revision, err := h.storeValue(ctx, wire.GoneKey, next, h.members.goneRev)
+func (h *Head) keepGone(ctx context.Context, next cluster.Gone) error {
+	revision, err := h.storeValue(ctx, cluster.GoneKey, next, h.members.goneRev)
 	if err != nil {
 		return fmt.Errorf("store the names of nodes that leave: %w", err)
 	}
@@ -134,13 +134,13 @@ func (h *Head) sealData(ctx context.Context) (epoch int64, some bool, err error)
 	}
 	text, err := json.Marshal(m.Placement)
 	if err == nil {
-		_, err = h.table.Put(ctx, wire.BaseKey, text)
+		_, err = h.table.Put(ctx, cluster.BaseKey, text)
 	}
 	if err != nil {
 		return 0, true, err
 	}
 	h.members.base = m.Epoch
-	next := m.ClusterPlacement
+	next := m.Ownership
 	next.Sealed = true
 	return m.Epoch, true, h.storePlacement(ctx, next)
 }
@@ -202,7 +202,7 @@ func (h *Head) admitNode(ctx context.Context, name string, seen time.Time) error
 
 // changeMembers writes members that have no data yet. Call it with h.mu held.
 func (h *Head) changeMembers(ctx context.Context, list []string, what, name string) error {
-	next := wire.ClusterPlacement{Placement: placement.Placement{Epoch: h.members.Epoch + 1, Members: list}}
+	next := cluster.Ownership{Placement: placement.Placement{Epoch: h.members.Epoch + 1, Members: list}}
 	if err := h.storePlacement(ctx, next); err != nil {
 		return err
 	}
@@ -239,7 +239,7 @@ func (h *Head) removeMember(ctx context.Context, name string) (leaving bool, err
 }
 
 // wantedMembers returns the members that the cluster should have. Call it with h.mu held.
-func (h *Head) wantedMembers(gone wire.ClusterGone) []string {
+func (h *Head) wantedMembers(gone cluster.Gone) []string {
 	list := h.members.Members
 	for name, seen := range h.joining {
 		if time.Since(seen) < h.cfg.Silence {

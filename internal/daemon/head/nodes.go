@@ -14,14 +14,14 @@ import (
 	"hce/dc/internal/daemon/broker"
 	"hce/dc/internal/daemon/executor"
 	"hce/dc/internal/daemon/load"
-	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/cluster"
 )
 
 // nodeAdded is the state of a node that has a key and was never here.
 const nodeAdded = "added"
 
 // listNodes lists the members and all other nodes with a key, in the order of their names.
-func (h *Head) listNodes(ctx context.Context) ([]wire.ClusterNode, error) {
+func (h *Head) listNodes(ctx context.Context) ([]cluster.Node, error) {
 	all, err := h.pool.Nodes(ctx)
 	if err != nil {
 		return nil, err
@@ -36,9 +36,9 @@ func (h *Head) listNodes(ctx context.Context) ([]wire.ClusterNode, error) {
 			all = append(all, executor.Node{Name: name, State: h.stateOf(name), Load: load.Unknown})
 		}
 	}
-	var list []wire.ClusterNode
+	var list []cluster.Node
 	for _, n := range all {
-		one := wire.ClusterNode{
+		one := cluster.Node{
 			Name: n.Name, Address: n.Address, State: n.State, Member: slices.Contains(known, n.Name),
 			Load: n.Load, Version: n.Version, Busy: sumCounts(n.Busy), Slots: sumCounts(n.Slots), Lag: -1,
 		}
@@ -52,7 +52,7 @@ func (h *Head) listNodes(ctx context.Context) ([]wire.ClusterNode, error) {
 		}
 		list = append(list, one)
 	}
-	slices.SortFunc(list, func(a, b wire.ClusterNode) int { return cmp.Compare(a.Name, b.Name) })
+	slices.SortFunc(list, func(a, b cluster.Node) int { return cmp.Compare(a.Name, b.Name) })
 	return list, nil
 }
 

@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"hce/dc/internal/daemon/broker"
-	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/cluster"
 )
 
 // The limits of a site hold for the whole cluster (docs/decisions/0019-quota.md): the head answers nodes
@@ -36,7 +36,7 @@ type quotas struct {
 	// holders returns the nodes that may have rows, and the step of the placement.
 	holders func() (names []string, step int64)
 	// command asks a node.
-	command func(ctx context.Context, node string, c wire.QuotaCommand) (wire.QuotaReport, error)
+	command func(ctx context.Context, node string, c cluster.QuotaCommand) (cluster.QuotaReport, error)
 	locks   [64]sync.Mutex // by site
 	silent  sync.Map       // by node: the time until which it is not asked, because it did not answer
 }
@@ -68,11 +68,11 @@ func (h *Head) answerQuota(q *quotas, m broker.Message) {
 	ctx, cancel := context.WithTimeout(h.ctx, quotaLimit)
 	defer cancel()
 	node := strings.Split(m.Subject, ".")[2]
-	var question wire.QuotaReports
+	var question cluster.QuotaReports
 	err := json.Unmarshal(m.Data, &question)
 	var data []byte
 	if err == nil {
-		data, err = json.Marshal(wire.QuotaOrders{Orders: q.answerAll(ctx, node, question.Reports, h.cfg.Log)})
+		data, err = json.Marshal(cluster.QuotaOrders{Orders: q.answerAll(ctx, node, question.Reports, h.cfg.Log)})
 	}
 	if err == nil {
 		err = m.Respond(data)
@@ -90,7 +90,7 @@ func (h *Head) rowHolders() (names []string, step int64) {
 }
 
 // askQuota asks a node about one site.
-func (h *Head) askQuota(ctx context.Context, node string, c wire.QuotaCommand) (r wire.QuotaReport, err error) {
+func (h *Head) askQuota(ctx context.Context, node string, c cluster.QuotaCommand) (r cluster.QuotaReport, err error) {
 	data, err := json.Marshal(c)
 	if err != nil {
 		return r, err
@@ -111,8 +111,8 @@ func (h *Head) askQuota(ctx context.Context, node string, c wire.QuotaCommand) (
 const siteAnswers = 8
 
 // answerAll returns an order for each report. One without an answer has order 0, which changes nothing.
-func (q *quotas) answerAll(ctx context.Context, node string, reports []wire.QuotaReport, log *slog.Logger) []wire.QuotaOrder {
-	orders := make([]wire.QuotaOrder, len(reports))
+func (q *quotas) answerAll(ctx context.Context, node string, reports []cluster.QuotaReport, log *slog.Logger) []cluster.QuotaOrder {
+	orders := make([]cluster.QuotaOrder, len(reports))
 	var work sync.WaitGroup
 	slots := make(chan struct{}, siteAnswers)
 	for i, r := range reports {
@@ -121,7 +121,7 @@ func (q *quotas) answerAll(ctx context.Context, node string, reports []wire.Quot
 			defer func() { <-slots }()
 			var err error
 			if orders[i], err = q.answerReport(ctx, node, r); err != nil {
-				orders[i] = wire.QuotaOrder{Site: r.Site}
+				orders[i] = cluster.QuotaOrder{Site: r.Site}
 				log.Warn("cannot answer a node about the limits of a site; it asks again", "node", node, "site", r.Site, "error", err)
 			}
 		})
@@ -131,15 +131,15 @@ func (q *quotas) answerAll(ctx context.Context, node string, reports []wire.Quot
 }
 
 // answerReport returns the order for a node that has sent a report.
-func (q *quotas) answerReport(ctx context.Context, node string, r wire.QuotaReport) (wire.QuotaOrder, error) {
+func (q *quotas) answerReport(ctx context.Context, node string, r cluster.QuotaReport) (cluster.QuotaOrder, error) {
 	hash := fnv.New32a()
 	hash.Write([]byte(r.Site))
 	lock := &q.locks[hash.Sum32()%uint32(len(q.locks))]
 	lock.Lock()
 	defer lock.Unlock()
-	a := account{quotas: q, site: r.Site, node: node, heard: map[string]wire.QuotaReport{}}
+	a := account{quotas: q, site: r.Site, node: node, heard: map[string]cluster.QuotaReport{}}
 	if err := a.loadLedger(ctx); err != nil {
-		return wire.QuotaOrder{}, fmt.Errorf("limits of site %s: %w", r.Site, err)
+		return cluster.QuotaOrder{}, fmt.Errorf("limits of site %s: %w", r.Site, err)
 	}
 	a.heard[node] = r
 	a.recordReport(node, r)

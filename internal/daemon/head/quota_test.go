@@ -8,14 +8,14 @@ import (
 
 	"hce/dc/internal/daemon/broker"
 	"hce/dc/internal/testkit/testwait"
-	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/cluster"
 )
 
 // Whatever messages and writes are lost, late or repeated, and whoever is killed, the nodes never have
 // more than the limit, and at the end exactly the limit.
 func TestQuotaModel(t *testing.T) {
 	for seed := range uint64(120) {
-		limits := wire.Amounts{int64(1 + seed%60), int64(1 + seed%25), 0}
+		limits := cluster.Amounts{int64(1 + seed%60), int64(1 + seed%25), 0}
 		w := newQuotaWorld(t, seed, limits, 1+int(seed%4))
 		w.faults = true
 		for range 120 {
@@ -64,10 +64,10 @@ func TestQuotaModel(t *testing.T) {
 // was lowered everywhere.
 func TestQuotaOfChangedLimits(t *testing.T) {
 	for seed := range uint64(40) {
-		w := newQuotaWorld(t, seed, wire.Amounts{40, 0, 0}, 3)
+		w := newQuotaWorld(t, seed, cluster.Amounts{40, 0, 0}, 3)
 		w.faults = true
 		for round := range 6 {
-			limit := wire.Amounts{int64(10 + w.random.IntN(60)), 0, 0}
+			limit := cluster.Amounts{int64(10 + w.random.IntN(60)), 0, 0}
 			for _, i := range w.random.Perm(3) {
 				n := w.nodes[w.names[i]]
 				n.change(limit)
@@ -93,7 +93,7 @@ func TestQuotaOfChangedLimits(t *testing.T) {
 		}
 		w.faults = false
 		for _, n := range w.nodes {
-			n.change(wire.Amounts{500, 0, 0})
+			n.change(cluster.Amounts{500, 0, 0})
 			n.links = 500
 		}
 		w.settle()
@@ -106,7 +106,7 @@ func TestQuotaOfChangedLimits(t *testing.T) {
 // Hosts move, with their rows, from one node to another. The old owner is heard first: what it does not
 // use any more is given to nobody until the new one is heard.
 func TestQuotaOfMovedHosts(t *testing.T) {
-	w := newQuotaWorld(t, 1, wire.Amounts{90, 0, 0}, 3)
+	w := newQuotaWorld(t, 1, cluster.Amounts{90, 0, 0}, 3)
 	for _, n := range w.nodes {
 		n.links = 30
 	}
@@ -135,11 +135,11 @@ func TestQuotaOfMovedHosts(t *testing.T) {
 
 // More errors than the limit on all nodes together suspend the site everywhere; fewer do not.
 func TestQuotaOfErrors(t *testing.T) {
-	w := newQuotaWorld(t, 1, wire.Amounts{0, 0, 20}, 3)
+	w := newQuotaWorld(t, 1, cluster.Amounts{0, 0, 20}, 3)
 	for i, name := range w.names {
 		n := w.nodes[name]
 		n.pages = 5
-		n.used[wire.QuotaErrors] = int64([]int{1, 18, 1}[i])
+		n.used[cluster.QuotaErrors] = int64([]int{1, 18, 1}[i])
 	}
 	w.settle()
 	for _, n := range w.nodes {
@@ -147,7 +147,7 @@ func TestQuotaOfErrors(t *testing.T) {
 			t.Error("suspended with 20 errors of 20")
 		}
 	}
-	w.nodes["n1"].used[wire.QuotaErrors]++
+	w.nodes["n1"].used[cluster.QuotaErrors]++
 	w.settle()
 	for name, n := range w.nodes {
 		if n.active {
@@ -156,7 +156,7 @@ func TestQuotaOfErrors(t *testing.T) {
 	}
 	// A client starts it again, and the entry has reached one node.
 	first := w.nodes["n0"]
-	first.active, first.position, first.used[wire.QuotaErrors], first.lease[wire.QuotaErrors] = true, 8, 2, 0
+	first.active, first.position, first.used[cluster.QuotaErrors], first.lease[cluster.QuotaErrors] = true, 8, 2, 0
 	w.asks("n0")
 	if !first.active {
 		t.Error("suspended by what another node says of the time before the restart")
@@ -165,7 +165,7 @@ func TestQuotaOfErrors(t *testing.T) {
 
 // A node that is away keeps what it may have: the others get the rest, and nothing is final.
 func TestQuotaOfSilentNode(t *testing.T) {
-	w := newQuotaWorld(t, 1, wire.Amounts{30, 0, 0}, 3)
+	w := newQuotaWorld(t, 1, cluster.Amounts{30, 0, 0}, 3)
 	away := w.nodes["n2"]
 	for _, name := range w.names {
 		w.nodes[name].links = 2
@@ -189,7 +189,7 @@ func TestQuotaOfSilentNode(t *testing.T) {
 
 // A node that was never heard may have an equal share of rows that no limit stops, such as roots.
 func TestQuotaOfUnheardNode(t *testing.T) {
-	w := newQuotaWorld(t, 1, wire.Amounts{30, 0, 0}, 3)
+	w := newQuotaWorld(t, 1, cluster.Amounts{30, 0, 0}, 3)
 	w.nodes["n2"].used[0] = 10
 	mend := w.cut("n2")
 	w.nodes["n0"].links = 50
@@ -205,7 +205,7 @@ func TestQuotaOfUnheardNode(t *testing.T) {
 
 // What a lost order has granted to a node is not lost: another node gets it.
 func TestQuotaOfLostOrder(t *testing.T) {
-	w := newQuotaWorld(t, 1, wire.Amounts{30, 0, 0}, 2)
+	w := newQuotaWorld(t, 1, cluster.Amounts{30, 0, 0}, 2)
 	r := w.nodes["n1"].report()
 	r.Wants[0] = true
 	if o, err := w.answerReport(t.Context(), "n1", r); err != nil || o.Lease[0] != 10 {
@@ -226,7 +226,7 @@ func TestQuotaOfLostOrder(t *testing.T) {
 
 // A site that was deleted and made again begins at 0; one that only its owner has needs no other node.
 func TestQuotaOfDeletedSite(t *testing.T) {
-	w := newQuotaWorld(t, 1, wire.Amounts{30, 0, 0}, 3)
+	w := newQuotaWorld(t, 1, cluster.Amounts{30, 0, 0}, 3)
 	for _, name := range w.names {
 		w.nodes[name].links = 20
 	}
@@ -234,7 +234,7 @@ func TestQuotaOfDeletedSite(t *testing.T) {
 	for _, name := range w.names {
 		*w.nodes[name] = quotaNode{gone: true, position: 9}
 	}
-	only := &quotaNode{limit: wire.Amounts{25, 0, 0}, active: true, position: 9, links: 40}
+	only := &quotaNode{limit: cluster.Amounts{25, 0, 0}, active: true, position: 9, links: 40}
 	w.nodes["n1"] = only
 	w.settle()
 	if only.used[0] != 25 {
@@ -244,11 +244,11 @@ func TestQuotaOfDeletedSite(t *testing.T) {
 
 // A message with many sites has an answer for each, also for those that fail.
 func TestQuotaAnswersAll(t *testing.T) {
-	w := newQuotaWorld(t, 1, wire.Amounts{30, 0, 0}, 1)
+	w := newQuotaWorld(t, 1, cluster.Amounts{30, 0, 0}, 1)
 	r := w.nodes["n0"].report()
 	r.Wants[0] = true
 	w.revision = 1 // an unreadable ledger
-	orders := w.answerAll(t.Context(), "n0", []wire.QuotaReport{r, r}, slog.New(slog.DiscardHandler))
+	orders := w.answerAll(t.Context(), "n0", []cluster.QuotaReport{r, r}, slog.New(slog.DiscardHandler))
 	if len(orders) != 2 || orders[1].Site != "s" || orders[1].Seq != 0 {
 		t.Errorf("%+v", orders)
 	}
@@ -263,11 +263,11 @@ func TestQuotaOverTheBroker(t *testing.T) {
 	ask := func(conn *broker.Conn, n *quotaNode) {
 		t.Helper()
 		n.step = step
-		question, _ := json.Marshal(wire.QuotaReports{Reports: []wire.QuotaReport{n.report()}})
+		question, _ := json.Marshal(cluster.QuotaReports{Reports: []cluster.QuotaReport{n.report()}})
 		ctx, cancel := context.WithTimeout(t.Context(), testwait.Deadline)
 		defer cancel()
 		replies, err := conn.Request(ctx, broker.HeadSubject(conn.Name(), "quota"), question, 1)
-		var answer wire.QuotaOrders
+		var answer cluster.QuotaOrders
 		if err == nil {
 			err = json.Unmarshal(replies[0].Data, &answer)
 		}
@@ -276,14 +276,14 @@ func TestQuotaOverTheBroker(t *testing.T) {
 		}
 		n.obey(answer.Orders[0])
 	}
-	limits := wire.Amounts{10, 0, 0}
-	a, b := &quotaNode{limit: limits, active: true, links: 20}, &quotaNode{limit: limits, active: true, used: wire.Amounts{1}}
+	limits := cluster.Amounts{10, 0, 0}
+	a, b := &quotaNode{limit: limits, active: true, links: 20}, &quotaNode{limit: limits, active: true, used: cluster.Amounts{1}}
 	ask(beta, b)
 	if b.lease[0] != 3 { // its row, and a third of the 4 that alpha cannot have already
 		t.Errorf("%+v", b)
 	}
 	stop, err := beta.Serve(broker.NodeSubject("beta", "quota"), "", func(m broker.Message) {
-		var c wire.QuotaCommand
+		var c cluster.QuotaCommand
 		if err := json.Unmarshal(m.Data, &c); err != nil {
 			t.Error(err)
 		}

@@ -9,13 +9,13 @@ import (
 	"testing"
 
 	"hce/dc/internal/daemon/broker"
-	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/cluster"
 )
 
 // quotaNode is a node of the model, with one site. It follows orders as sqlstore.QuotaSet does.
 type quotaNode struct {
 	seq                      int64
-	limit, lease, used, busy wire.Amounts
+	limit, lease, used, busy cluster.Amounts
 	links                    int64 // that wait
 	pages                    int64 // that a batch may crawl
 	active                   bool
@@ -24,28 +24,28 @@ type quotaNode struct {
 	finals                   int
 }
 
-func (n *quotaNode) report() wire.QuotaReport {
+func (n *quotaNode) report() cluster.QuotaReport {
 	if n.gone {
-		return wire.QuotaReport{Site: "s", Gone: true, From: n.position, Until: n.position}
+		return cluster.QuotaReport{Site: "s", Gone: true, From: n.position, Until: n.position}
 	}
-	r := wire.QuotaReport{Site: "s", Active: n.active, Seq: n.seq, Limit: n.limit, Lease: n.lease, Used: n.used, Busy: n.busy,
+	r := cluster.QuotaReport{Site: "s", Active: n.active, Seq: n.seq, Limit: n.limit, Lease: n.lease, Used: n.used, Busy: n.busy,
 		Step: n.step, From: n.position, Until: n.position}
 	for k, limit := range n.limit {
 		r.Wants[k] = limit > n.lease[k] && 2*n.used[k] > n.lease[k]
 	}
 	work := n.active && n.pages > 0
-	r.Short = wire.Kinds{n.links > 0, work && n.limit[1] > 0 && n.used[1] >= min(n.limit[1], n.lease[1]), work && n.limit[2] > 0 && n.used[2] > min(n.limit[2], n.lease[2])}
+	r.Short = cluster.Kinds{n.links > 0, work && n.limit[1] > 0 && n.used[1] >= min(n.limit[1], n.lease[1]), work && n.limit[2] > 0 && n.used[2] > min(n.limit[2], n.lease[2])}
 	return r
 }
 
-func (n *quotaNode) obey(o wire.QuotaOrder) {
+func (n *quotaNode) obey(o cluster.QuotaOrder) {
 	if o.Seq <= n.seq || n.gone {
 		return
 	}
 	n.seq = o.Seq
 	for k := range n.lease {
 		switch {
-		case o.Lease[k] == wire.QuotaReturn:
+		case o.Lease[k] == cluster.QuotaReturn:
 			n.lease[k] = min(n.lease[k], n.used[k])
 		case o.Limit[k] != n.limit[k]:
 			n.lease[k] = min(n.lease[k], o.Lease[k])
@@ -57,7 +57,7 @@ func (n *quotaNode) obey(o wire.QuotaOrder) {
 	if o.Limit != n.limit {
 		return
 	}
-	if o.Final[wire.QuotaURLs] {
+	if o.Final[cluster.QuotaURLs] {
 		n.links, n.finals = 0, n.finals+1
 	}
 	if o.Suspend != 0 {
@@ -79,7 +79,7 @@ func (n *quotaNode) work() {
 }
 
 // change is a change of a limit by a client.
-func (n *quotaNode) change(limit wire.Amounts) {
+func (n *quotaNode) change(limit cluster.Amounts) {
 	n.limit = limit
 	n.position++
 	for k := range n.lease {
@@ -104,7 +104,7 @@ type quotaWorld struct {
 
 var errFault = errors.New("a fault of the test")
 
-func newQuotaWorld(t *testing.T, seed uint64, limits wire.Amounts, n int) *quotaWorld {
+func newQuotaWorld(t *testing.T, seed uint64, limits cluster.Amounts, n int) *quotaWorld {
 	w := &quotaWorld{T: t, random: rand.New(rand.NewPCG(seed, 1)), nodes: map[string]*quotaNode{}}
 	for i := range n {
 		name := fmt.Sprintf("n%d", i)
@@ -124,7 +124,7 @@ func (w *quotaWorld) fault() bool { return w.faults && w.random.IntN(8) == 0 }
 
 // send is a command to a node. It runs side by side with others: package quotas does that for several
 // nodes, so the model allows one at a time.
-func (w *quotaWorld) send(_ context.Context, name string, c wire.QuotaCommand) (wire.QuotaReport, error) {
+func (w *quotaWorld) send(_ context.Context, name string, c cluster.QuotaCommand) (cluster.QuotaReport, error) {
 	w.locks[63].Lock() // of no site here
 	defer w.locks[63].Unlock()
 	n := w.nodes[name]
@@ -132,7 +132,7 @@ func (w *quotaWorld) send(_ context.Context, name string, c wire.QuotaCommand) (
 		w.deliver(func() { n.obey(*c.Order) })
 	}
 	if w.fault() {
-		return wire.QuotaReport{}, errFault
+		return cluster.QuotaReport{}, errFault
 	}
 	return n.report(), nil
 }
@@ -207,9 +207,9 @@ func (w *quotaWorld) check() {
 // cut lets a node not answer until mend is called.
 func (w *quotaWorld) cut(away string) (mend func()) {
 	send := w.command
-	w.command = func(ctx context.Context, name string, c wire.QuotaCommand) (wire.QuotaReport, error) {
+	w.command = func(ctx context.Context, name string, c cluster.QuotaCommand) (cluster.QuotaReport, error) {
 		if name == away {
-			return wire.QuotaReport{}, errFault
+			return cluster.QuotaReport{}, errFault
 		}
 		return send(ctx, name, c)
 	}

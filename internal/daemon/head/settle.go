@@ -15,6 +15,7 @@ import (
 	"hce/dc/internal/daemon/executor"
 	"hce/dc/internal/daemon/sites"
 	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/cluster"
 	"hce/dc/internal/wire/placement"
 )
 
@@ -150,7 +151,7 @@ func (h *Head) beginChange(m members, wanted []string) error {
 	defer cancel()
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	next := wire.ClusterPlacement{Placement: h.members.Begun(h.members.Epoch+1, wanted, groups), Sealed: true}
+	next := cluster.Ownership{Placement: h.members.Begun(h.members.Epoch+1, wanted, groups), Sealed: true}
 	if err := h.storePlacement(ctx, next); err != nil {
 		h.gate.openGate()
 		return err
@@ -177,7 +178,7 @@ func (h *Head) countRows(lost []string) (rows int64, err error) {
 		if slices.Contains(lost, r.Node) {
 			continue
 		}
-		var counted wire.HostsCounted
+		var counted cluster.HostsCounted
 		object, failed := sites.Answer(wire.HostsState, []executor.Result{r})
 		if failed == nil {
 			failed = json.Unmarshal(object, &counted)
@@ -199,13 +200,13 @@ func (h *Head) moveGroup(m members) error {
 		return errors.New("a request of a client runs for long; the step begins after it")
 	}
 	begun := time.Now()
-	step, err := json.Marshal(wire.HostsMove{Placement: m.Placement})
+	step, err := json.Marshal(cluster.HostsMove{Placement: m.Placement})
 	if err != nil {
 		return err
 	}
 	ctx, cancel := context.WithTimeout(h.ctx, stepRun)
 	_, err = h.pool.Run(ctx, executor.Task{
-		ID: fmt.Sprintf("move-%d-%d", m.Epoch, m.Moved), Type: wire.MoveTask, Target: executor.Target{All: true}, Journal: true, Agent: true, Stdin: step,
+		ID: fmt.Sprintf("move-%d-%d", m.Epoch, m.Moved), Type: cluster.MoveTask, Target: executor.Target{All: true}, Journal: true, Agent: true, Stdin: step,
 	})
 	cancel()
 	if err != nil {
@@ -217,7 +218,7 @@ func (h *Head) moveGroup(m members) error {
 	ctx, cancel = context.WithTimeout(h.ctx, callLimit)
 	defer cancel()
 	h.mu.Lock()
-	next := h.members.ClusterPlacement
+	next := h.members.Ownership
 	next.Placement = next.After(m.Moved + 1)
 	err = h.storePlacement(ctx, next)
 	h.awaited = ""

@@ -14,7 +14,7 @@ import (
 	"hce/dc/internal/daemon/broker"
 	"hce/dc/internal/daemon/executor"
 	"hce/dc/internal/testkit/testwait"
-	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/cluster"
 )
 
 // machine is a node that applies the journal, and is drained when it is asked.
@@ -29,7 +29,7 @@ func apply(t *testing.T, conn *broker.Conn) *machine {
 	t.Helper()
 	m := &machine{Conn: conn}
 	c, err := conn.Consume(t.Context(), broker.StreamJournal, broker.NodeDurable(conn.Name()), "journal.>", broker.ConsumeOptions{}, func(d broker.Delivery) {
-		var step wire.HostsMove
+		var step cluster.HostsMove
 		if json.Unmarshal(d.Data, &step) == nil && step.Groups > 0 {
 			m.mu.Lock()
 			m.steps = append(m.steps, fmt.Sprintf("%d.%d", step.Epoch, step.Moved))
@@ -90,11 +90,11 @@ func TestJoinAndLeave(t *testing.T) {
 	testwait.Until(t, "n3 has applied all steps", func() bool { return fmt.Sprint(third.done()) == "[3.0 3.1 3.2]" })
 
 	p.silence("n1")
-	if _, err := command(t, h, wire.ClusterRemove, "n1"); err == nil || !strings.Contains(err.Error(), "is silent") {
+	if _, err := command(t, h, cluster.Remove, "n1"); err == nil || !strings.Contains(err.Error(), "is silent") {
 		t.Errorf("a silent node leaves: %v", err)
 	}
 	p.silence()
-	answer, err := command(t, h, wire.ClusterRemove, "n1")
+	answer, err := command(t, h, cluster.Remove, "n1")
 	if err != nil || answer.State != "leaving" {
 		t.Fatalf("%+v %v", answer, err)
 	}
@@ -107,7 +107,7 @@ func TestJoinAndLeave(t *testing.T) {
 	if n := listed(t, h, "n1"); n.Name != "" {
 		t.Errorf("n1 is listed: %+v", n)
 	}
-	if _, err := command(t, h, wire.ClusterAdd, "n1"); err == nil || !strings.Contains(err.Error(), "cannot come back") {
+	if _, err := command(t, h, cluster.Add, "n1"); err == nil || !strings.Contains(err.Error(), "cannot come back") {
 		t.Errorf("n1 comes back: %v", err)
 	}
 }
@@ -125,7 +125,7 @@ func TestFirstNodeBringsData(t *testing.T) {
 	if got := fmt.Sprint(first.done()); got != "[2.0]" {
 		t.Errorf("steps %s", got)
 	}
-	for _, name := range []string{wire.ClusterRemove, wire.ClusterLost} {
+	for _, name := range []string{cluster.Remove, cluster.Lost} {
 		if _, err := command(t, h, name, "nobody"); err == nil || !strings.Contains(err.Error(), "is not known") {
 			t.Errorf("%s of an unknown node: %v", name, err)
 		}
@@ -144,7 +144,7 @@ func TestLost(t *testing.T) {
 		t.Fatal(err)
 	}
 	testwait.Until(t, "a change", func() bool { return strings.HasPrefix(listed(t, h, "n3").Reason, "joining: 0 of 1") })
-	if _, err := command(t, h, wire.ClusterLost, "n2"); err == nil || !strings.Contains(err.Error(), "gives signs of life") {
+	if _, err := command(t, h, cluster.Lost, "n2"); err == nil || !strings.Contains(err.Error(), "gives signs of life") {
 		t.Errorf("n2 is lost: %v", err)
 	}
 	waiting := make(chan error, 1)
@@ -164,10 +164,10 @@ func TestLost(t *testing.T) {
 	if err := <-waiting; err != nil {
 		t.Errorf("a request while a node is silent: %v", err)
 	}
-	if _, err := command(t, h, wire.ClusterRemove, "n2"); err != nil {
+	if _, err := command(t, h, cluster.Remove, "n2"); err != nil {
 		t.Error(err)
 	}
-	answer, err := command(t, h, wire.ClusterLost, "n3")
+	answer, err := command(t, h, cluster.Lost, "n3")
 	if err != nil || answer.State != "lost" {
 		t.Fatalf("%+v %v", answer, err)
 	}
@@ -181,7 +181,7 @@ func TestLost(t *testing.T) {
 	if err != nil || links.Pending != 1 {
 		t.Errorf("links of n1: %+v %v", links, err)
 	}
-	if _, err := command(t, h, wire.ClusterRemove, "n1"); err == nil || !strings.Contains(err.Error(), "the only one") {
+	if _, err := command(t, h, cluster.Remove, "n1"); err == nil || !strings.Contains(err.Error(), "the only one") {
 		t.Errorf("the last node leaves: %v", err)
 	}
 }

@@ -61,11 +61,10 @@ type Loop struct {
 	cfg Config
 	log *slog.Logger
 
-	sockets  []*socket // in order of declaration
-	byName   map[string]*socket
+	sockets
 	handlers map[handlerKey]Handler
 	classes  map[classKey]Handler
-	timers   []*timer
+	timers   timers
 	pending  pending
 	workers  workers
 	vars     variables
@@ -110,7 +109,7 @@ func New(cfg Config) *Loop {
 	l := &Loop{
 		cfg:      cfg,
 		log:      cfg.Log.With("manager", cfg.Name),
-		byName:   map[string]*socket{},
+		sockets:  sockets{byName: map[string]*socket{}},
 		handlers: map[handlerKey]Handler{},
 		classes:  map[classKey]Handler{},
 		pending:  pending{limit: cfg.MaxPending},
@@ -156,14 +155,14 @@ func (l *Loop) OnStop(f func()) { l.onStop = append(l.onStop, f) }
 
 // Handle declares the handler for one event type of a class on a socket.
 func (l *Loop) Handle(socket, class string, eventType int, h Handler) {
-	l.requireSocket(socket)
+	l.requireSocket(l.cfg.Name, socket)
 	l.handlers[handlerKey{socket, class, eventType}] = h
 }
 
 // HandleClass declares the handler for all other event types of a class on a socket. A
 // request without any handler is answered with an error.
 func (l *Loop) HandleClass(socket, class string, h Handler) {
-	l.requireSocket(socket)
+	l.requireSocket(l.cfg.Name, socket)
 	l.classes[classKey{socket, class}] = h
 }
 
@@ -172,7 +171,7 @@ func (l *Loop) HandleClass(socket, class string, h Handler) {
 // be opened or breaks. Call it once.
 func (l *Loop) Run(ctx context.Context) error {
 	defer l.closeSockets()
-	if err := l.openSockets(); err != nil {
+	if err := l.openSockets(l.cfg.Bus); err != nil {
 		return fmt.Errorf("start manager %s: %w", l.cfg.Name, err)
 	}
 	l.started = l.Now()
@@ -211,7 +210,7 @@ func (l *Loop) stopLoop() {
 	for i := len(l.onStop) - 1; i >= 0; i-- {
 		l.guardPanic("stop", l.onStop[i])
 	}
-	for _, s := range l.sockets {
+	for _, s := range l.list {
 		if s.bind && s.name != Workers {
 			l.refuseRest(s)
 			s.open.Close()
@@ -262,7 +261,7 @@ func (l *Loop) sleepDeadline(now time.Time) time.Duration {
 	if next, ok := l.pending.nextDeadline(); ok {
 		d = min(d, next.Sub(now))
 	}
-	return max(0, min(d, l.untilTimer(now)))
+	return max(0, min(d, l.timers.untilTimer(now, l.Suspended())))
 }
 
 // drainSocket takes the waiting messages of one socket, at most maxPerSocket.

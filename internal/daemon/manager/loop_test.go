@@ -15,6 +15,7 @@ import (
 	"hce/dc/internal/daemon/bus"
 	"hce/dc/internal/daemon/manager/managertest"
 	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/counting"
 )
 
 // run runs the loop until the test ends or stop is called.
@@ -214,7 +215,7 @@ func TestTimerClock(t *testing.T) {
 			t.Errorf("%s: %d runs, want %d", s.name, runs, s.runs)
 		}
 	}
-	if d := l.untilTimer(now); d <= 0 || d > maxWait {
+	if d := l.timers.untilTimer(now, l.Suspended()); d <= 0 || d > maxWait {
 		t.Errorf("wait of %v", d)
 	}
 }
@@ -291,7 +292,7 @@ func TestOperator(t *testing.T) {
 	period, mode, text := 20*time.Second, true, "a"
 	l := New(Config{Name: "Sites", Bus: b, Admin: bus.Inproc("Admin"), StatDir: folder, Log: managertest.Quiet()})
 	l.Counter("served", &served)
-	var seen, unseen wire.Tally
+	var seen, unseen counting.Tally
 	l.Tally("seen", &seen)
 	l.Tally("unseen", &unseen)
 	var broken int64
@@ -444,7 +445,7 @@ func TestCountersAreWrittenWhenTheyChanged(t *testing.T) {
 	l.loadStats()
 	written := func() bool {
 		t.Helper()
-		l.findTimer("save statistics").do(l.Now())
+		l.timers.findTimer("save statistics").do(l.Now())
 		err := os.Remove(l.statFile())
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			t.Fatal(err)

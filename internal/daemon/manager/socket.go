@@ -26,6 +26,12 @@ func (s *socket) countReceived(size int) {
 	s.recvBytes += int64(size)
 }
 
+// sockets are the sockets of a loop.
+type sockets struct {
+	list   []*socket // in order of declaration
+	byName map[string]*socket
+}
+
 // Bind declares a socket for requests of other peers. Unreadable requests are answered in
 // class client.
 func (l *Loop) Bind(name, endpoint string, o bus.Options) {
@@ -47,7 +53,7 @@ func (l *Loop) declareSocket(s *socket) {
 		panic(fmt.Sprintf("manager %s: socket %s is declared twice", l.cfg.Name, s.name))
 	}
 	l.byName[s.name] = s
-	l.sockets = append(l.sockets, s)
+	l.list = append(l.list, s)
 	l.Counter(s.name+"_send_cnt", &s.sendCount)
 	l.Counter(s.name+"_recv_cnt", &s.recvCount)
 	l.Counter(s.name+"_send_bytes", &s.sendBytes)
@@ -56,32 +62,32 @@ func (l *Loop) declareSocket(s *socket) {
 
 // requireSocket panics if a handler is declared for an undeclared socket. That is a
 // programming error, which the first test of the manager finds.
-func (l *Loop) requireSocket(name string) {
-	if l.byName[name] == nil {
-		panic(fmt.Sprintf("manager %s: no socket %s", l.cfg.Name, name))
+func (s *sockets) requireSocket(manager, name string) {
+	if s.byName[name] == nil {
+		panic(fmt.Sprintf("manager %s: no socket %s", manager, name))
 	}
 }
 
 // Endpoint returns the address of a socket; while it is open, with the port that the system
 // has chosen. It returns "" for an undeclared socket.
-func (l *Loop) Endpoint(name string) string {
-	s := l.byName[name]
+func (s *sockets) Endpoint(name string) string {
+	named := s.byName[name]
 	switch {
-	case s == nil:
+	case named == nil:
 		return ""
-	case s.open != nil:
-		return s.open.Endpoint()
+	case named.open != nil:
+		return named.open.Endpoint()
 	}
-	return s.endpoint
+	return named.endpoint
 }
 
-func (l *Loop) openSockets() error {
-	for _, s := range l.sockets {
+func (s *sockets) openSockets(b *bus.Bus) error {
+	for _, x := range s.list {
 		var err error
-		if s.bind {
-			s.open, err = l.cfg.Bus.Bind(s.endpoint, s.options)
+		if x.bind {
+			x.open, err = b.Bind(x.endpoint, x.options)
 		} else {
-			s.open, err = l.cfg.Bus.Connect(s.endpoint, s.options)
+			x.open, err = b.Connect(x.endpoint, x.options)
 		}
 		if err != nil {
 			return err
@@ -90,27 +96,27 @@ func (l *Loop) openSockets() error {
 	return nil
 }
 
-func (l *Loop) closeSockets() {
-	for _, s := range l.sockets {
-		if s.open != nil {
-			s.open.Close() // harmless if stop has closed it
-			s.open = nil
+func (s *sockets) closeSockets() {
+	for _, x := range s.list {
+		if x.open != nil {
+			x.open.Close() // harmless if stop has closed it
+			x.open = nil
 		}
 	}
 }
 
-func (l *Loop) newPoller() *bus.Poller {
-	open := make([]*bus.Socket, len(l.sockets))
-	for i, s := range l.sockets {
-		open[i] = s.open
+func (s *sockets) newPoller() *bus.Poller {
+	open := make([]*bus.Socket, len(s.list))
+	for i, x := range s.list {
+		open[i] = x.open
 	}
 	return bus.NewPoller(open...)
 }
 
-func (l *Loop) socketFor(raw *bus.Socket) *socket {
-	for _, s := range l.sockets {
-		if s.open == raw {
-			return s
+func (s *sockets) socketFor(raw *bus.Socket) *socket {
+	for _, x := range s.list {
+		if x.open == raw {
+			return x
 		}
 	}
 	return nil // unreachable: the poller has only these sockets

@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"hce/dc/internal/files"
-	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/counting"
 )
 
 const (
@@ -36,8 +36,8 @@ func (l *Loop) Counter(name string, p *int64) {
 
 // Tally declares counters that have names of their own: STAT shows them as an object. They are
 // kept like a counter.
-func (l *Loop) Tally(name string, p *wire.Tally) {
-	l.Gauge(name, func() any { return wire.Tally{}.Plus(*p) })
+func (l *Loop) Tally(name string, p *counting.Tally) {
+	l.Gauge(name, func() any { return counting.Tally{}.Plus(*p) })
 	l.stats.kept[name] = p
 }
 
@@ -74,7 +74,7 @@ func (l *Loop) declareCommon() {
 	)
 	l.Gauge("START_DATE", func() any { return l.started.UTC().Format(startDateLayout) })
 	l.Gauge("state", func() any { return l.SuspendedText() })
-	l.Gauge("schedules", func() any { return l.timerSchedules() })
+	l.Gauge("schedules", func() any { return l.timers.listSchedules(l.Now(), l.Suspended()) })
 	l.Gauge("turns", func() any { return l.turns })
 	l.Gauge("workers", func() any { return len(l.workers.running) }) // includes the watches of the executor
 	l.Maintain("save statistics", func() time.Duration { return savePeriod }, func(time.Time) {

@@ -15,6 +15,9 @@ type timer struct {
 	always bool      // runs also while suspended
 }
 
+// timers are the timers of a loop.
+type timers []*timer
+
 // Every declares a periodic job that starts new work. do runs at the start of the loop and
 // then once per period, from start to start, regardless of traffic. The period is read at
 // every turn; 0 or less turns the job off. The job pauses while the manager is suspended.
@@ -29,7 +32,7 @@ func (l *Loop) Maintain(name string, period func() time.Duration, do func(now ti
 }
 
 func (l *Loop) addTimer(t *timer) {
-	if l.findTimer(t.name) != nil {
+	if l.timers.findTimer(t.name) != nil {
 		panic(fmt.Sprintf("manager %s: timer %s is declared twice", l.cfg.Name, t.name))
 	}
 	l.timers = append(l.timers, t)
@@ -37,13 +40,13 @@ func (l *Loop) addTimer(t *timer) {
 
 // Kick makes a timer due now, unless it is off or paused. Its next period starts then.
 func (l *Loop) Kick(name string) {
-	if t := l.findTimer(name); t != nil {
+	if t := l.timers.findTimer(name); t != nil {
 		t.last = time.Time{}
 	}
 }
 
-func (l *Loop) findTimer(name string) *timer {
-	for _, t := range l.timers {
+func (ts timers) findTimer(name string) *timer {
+	for _, t := range ts {
 		if t.name == name {
 			return t
 		}
@@ -52,10 +55,10 @@ func (l *Loop) findTimer(name string) *timer {
 }
 
 // timeUntilDue returns the time until t runs; false if it is off or paused.
-func (l *Loop) timeUntilDue(t *timer, now time.Time) (time.Duration, bool) {
+func (t *timer) timeUntilDue(now time.Time, suspended bool) (time.Duration, bool) {
 	period := t.period()
 	switch {
-	case period <= 0, l.Suspended() && !t.always:
+	case period <= 0, suspended && !t.always:
 		return 0, false
 	case t.last.IsZero():
 		return 0, true
@@ -66,7 +69,7 @@ func (l *Loop) timeUntilDue(t *timer, now time.Time) (time.Duration, bool) {
 
 func (l *Loop) runTimers(now time.Time) {
 	for _, t := range l.timers {
-		if left, on := l.timeUntilDue(t, now); on && left <= 0 {
+		if left, on := t.timeUntilDue(now, l.Suspended()); on && left <= 0 {
 			t.last, t.began = now, now
 			l.guardPanic(t.name, func() { t.do(now) })
 		}
@@ -81,15 +84,14 @@ type Schedule struct {
 	Next          *string `json:"next"`
 }
 
-// timerSchedules returns the Every timers by name.
-func (l *Loop) timerSchedules() map[string]Schedule {
-	now := l.Now()
+// listSchedules returns the Every timers by name.
+func (ts timers) listSchedules(now time.Time, suspended bool) map[string]Schedule {
 	text := func(t time.Time) *string {
 		s := t.UTC().Format(startDateLayout)
 		return &s
 	}
 	all := map[string]Schedule{}
-	for _, t := range l.timers {
+	for _, t := range ts {
 		if t.always {
 			continue
 		}
@@ -97,7 +99,7 @@ func (l *Loop) timerSchedules() map[string]Schedule {
 		if !t.began.IsZero() {
 			s.Last = text(t.began)
 		}
-		if left, on := l.timeUntilDue(t, now); on {
+		if left, on := t.timeUntilDue(now, suspended); on {
 			s.Next = text(now.Add(max(0, left)))
 		}
 		all[t.name] = s
@@ -106,10 +108,10 @@ func (l *Loop) timerSchedules() map[string]Schedule {
 }
 
 // untilTimer returns the time until the next timer is due, at most maxWait.
-func (l *Loop) untilTimer(now time.Time) time.Duration {
+func (ts timers) untilTimer(now time.Time, suspended bool) time.Duration {
 	wait := maxWait
-	for _, t := range l.timers {
-		if left, on := l.timeUntilDue(t, now); on {
+	for _, t := range ts {
+		if left, on := t.timeUntilDue(now, suspended); on {
 			wait = min(wait, left)
 		}
 	}

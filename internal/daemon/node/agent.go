@@ -81,6 +81,7 @@ type Agent struct {
 	quota    quota
 	drain    drain
 	moves    *moves
+	mover    mover
 	moving   bool // a step of a change of members runs
 
 	placing  sync.Mutex  // guards placement.json
@@ -97,6 +98,7 @@ func New(base manager.Config, cfg Config) *Agent {
 	if cfg.Enter == nil {
 		a.cfg.Enter = a.joinExecutor
 	}
+	a.mover = mover{a.cfg, a.moves}
 	for _, name := range cfg.Held {
 		a.Connect(name, bus.Inproc(name), bus.Options{Linger: -1})
 	}

@@ -262,9 +262,7 @@ func TestKilledSender(t *testing.T) {
 	close(beta.caughtUp)
 	r := rows{t.TempDir()}
 	join := filepath.Join(r.folder, "alpha.join")
-	if err := broker.WriteJoin(join, b.Join(t, "alpha")); err != nil {
-		t.Fatal(err)
-	}
+	brokertest.WriteJoin(t, join, b.Join(t, "alpha"))
 	for i, point := range []string{"before publish", "after publish", "after sent", ""} {
 		r.write("out.json", linksTo("beta", 2*i+2, r.out()))
 		c := exec.Command(os.Args[0], r.folder)

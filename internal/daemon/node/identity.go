@@ -16,7 +16,7 @@ import (
 	"hce/dc/internal/daemon/broker"
 	"hce/dc/internal/daemon/jetstream"
 	"hce/dc/internal/files"
-	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/cluster"
 )
 
 // identityFile is the file in the data folder that says which node it is.
@@ -166,8 +166,8 @@ func (a *Agent) claimIdentity(ctx context.Context, conn *broker.Conn, table *bro
 
 // readStarts returns the starts of the head, at least one. The error wraps broker.ErrNotFound if the head is older than
 // this question.
-func (a *Agent) readStarts(ctx context.Context, table *broker.Table) (s wire.HeadStarts, err error) {
-	e, err := table.Get(ctx, wire.IdentitiesKey)
+func (a *Agent) readStarts(ctx context.Context, table *broker.Table) (s cluster.HeadStarts, err error) {
+	e, err := table.Get(ctx, cluster.IdentitiesKey)
 	if err == nil {
 		err = json.Unmarshal(e.Value, &s)
 	}
@@ -178,7 +178,7 @@ func (a *Agent) readStarts(ctx context.Context, table *broker.Table) (s wire.Hea
 }
 
 // checkHead returns an error if the folder has seen a start of the head that this head does not know.
-func (i *identity) checkHead(s wire.HeadStarts) error {
+func (i *identity) checkHead(s cluster.HeadStarts) error {
 	if i.folder.Head == "" || slices.Contains(s.Starts, i.folder.Head) {
 		return nil
 	}
@@ -186,20 +186,20 @@ func (i *identity) checkHead(s wire.HeadStarts) error {
 }
 
 // newClaim is the claim of a new session, without its next key.
-func (i *identity) newClaim(lease time.Duration) wire.IdentityClaim {
+func (i *identity) newClaim(lease time.Duration) cluster.IdentityClaim {
 	folder := filepath.Dir(i.path)
 	host, _ := os.Hostname() // for people
 	if path, err := filepath.Abs(folder); err == nil {
 		folder = path
 	}
-	return wire.IdentityClaim{NodeIdentity: wire.NodeIdentity{
+	return cluster.IdentityClaim{NodeIdentity: cluster.NodeIdentity{
 		Folder: i.folder.Folder, Key: i.folder.Key, Epoch: i.folder.Epoch, Place: placeOf(folder), Process: i.process, Session: rand.Text(),
 		Lease: lease, Host: host, Path: folder, PID: os.Getpid(),
 	}, Previous: i.session}
 }
 
 // sendClaim sends a claim until the head accepts or refuses it.
-func (a *Agent) sendClaim(ctx context.Context, conn *broker.Conn, c wire.IdentityClaim, head string) (session string, err error) {
+func (a *Agent) sendClaim(ctx context.Context, conn *broker.Conn, c cluster.IdentityClaim, head string) (session string, err error) {
 	i := &a.identity
 	data, err := json.Marshal(c)
 	if err != nil {
@@ -227,7 +227,7 @@ func (a *Agent) sendClaim(ctx context.Context, conn *broker.Conn, c wire.Identit
 	}
 }
 
-func askOnce(ctx context.Context, conn *broker.Conn, name string, claim []byte) (answer wire.IdentityAnswer, err error) {
+func askOnce(ctx context.Context, conn *broker.Conn, name string, claim []byte) (answer cluster.IdentityAnswer, err error) {
 	ctx, cancel := context.WithTimeout(ctx, claimLimit)
 	defer cancel()
 	replies, err := conn.Request(ctx, broker.HeadSubject(name, "identity"), claim, 1)
@@ -238,8 +238,8 @@ func askOnce(ctx context.Context, conn *broker.Conn, name string, claim []byte) 
 }
 
 // readIdentity returns the process that is the node; none if it was never here.
-func readIdentity(ctx context.Context, table *broker.Table, name string) (held wire.NodeIdentity, revision uint64, err error) {
-	e, err := table.Get(ctx, wire.IdentityKey(name))
+func readIdentity(ctx context.Context, table *broker.Table, name string) (held cluster.NodeIdentity, revision uint64, err error) {
+	e, err := table.Get(ctx, cluster.IdentityKey(name))
 	if errors.Is(err, broker.ErrNotFound) {
 		return held, 0, nil
 	}
@@ -282,7 +282,7 @@ func (a *Agent) endUnaskedSession(ctx context.Context, table *broker.Table) erro
 	if a.identity.path == "" {
 		return nil
 	}
-	_, err := table.Get(ctx, wire.IdentitiesKey)
+	_, err := table.Get(ctx, cluster.IdentitiesKey)
 	switch {
 	case errors.Is(err, broker.ErrNotFound):
 		return nil

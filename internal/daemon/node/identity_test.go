@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/cluster"
 )
 
 // A data folder keeps its identity over restarts and kills at any point; a copy has the same one.
@@ -49,7 +49,7 @@ func TestFolderIdentity(t *testing.T) {
 		{"an older copy that has started again", []string{"start-1", "start-2b", "start-3b"}, false},
 	} {
 		i := load()
-		if err := i.checkHead(wire.HeadStarts{Starts: c.starts}); (err == nil) != c.good {
+		if err := i.checkHead(cluster.HeadStarts{Starts: c.starts}); (err == nil) != c.good {
 			t.Errorf("%s: %v", c.name, err)
 		}
 	}

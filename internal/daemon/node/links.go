@@ -8,6 +8,7 @@ import (
 	"hce/dc/internal/daemon/executor"
 	"hce/dc/internal/daemon/manager"
 	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/cluster"
 )
 
 // Between two rounds while tasks run is at most linkPeriod: a batch may last as long as its sites have
@@ -87,7 +88,7 @@ func (a *Agent) sendLinks(now time.Time) {
 	o.wanted, o.sending = false, true
 	conn := a.session.conn
 	manager.Work(a.Loop, func(ctx context.Context) (r round, err error) {
-		if r, err = a.openStore().sendAll(ctx, conn); err == nil {
+		if r, err = a.cfg.openStore().sendAll(ctx, conn); err == nil {
 			var running []executor.Status
 			running, err = activeTasks(ctx, a.cfg.Pool)
 			r.more = len(running) > 0
@@ -143,7 +144,7 @@ func (s store) sendAll(ctx context.Context, to publisher) (r round, err error) {
 
 // sendLinks appends groups to the stream and then marks them as sent, together. The message id is that of the
 // message: a group of the same bundles is the same one. It returns the number of links.
-func (s store) sendLinks(ctx context.Context, to publisher, groups []wire.LinkGroup) (links int64, err error) {
+func (s store) sendLinks(ctx context.Context, to publisher, groups []cluster.LinkGroup) (links int64, err error) {
 	var ids []int64
 	for _, g := range groups {
 		if err = to.Publish(ctx, "links."+g.Owner, wire.Md5(string(g.Message)), g.Message); err != nil {

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"hce/dc/internal/daemon/broker"
-	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/cluster"
 )
 
 // incoming stores the links of other nodes. While tasks run here, a delivery waits for those that follow
@@ -119,16 +119,16 @@ func (a *Agent) takeDeliveries(ctx context.Context, list ...broker.Delivery) {
 }
 
 // storeDeliveries stores the links of deliveries in one transaction.
-func (a *Agent) storeDeliveries(ctx context.Context, list []broker.Delivery) (wire.LinksStored, error) {
+func (a *Agent) storeDeliveries(ctx context.Context, list []broker.Delivery) (cluster.LinksStored, error) {
 	if !a.moves.storing.TryRLock() {
-		return wire.LinksStored{}, errMoving
+		return cluster.LinksStored{}, errMoving
 	}
 	defer a.moves.storing.RUnlock()
 	var messages [][]byte
 	for _, d := range list {
 		messages = append(messages, d.Data)
 	}
-	return a.openStore().storeLinks(ctx, messages)
+	return a.cfg.openStore().storeLinks(ctx, messages)
 }
 
 // refuseDelivery drops a delivery that can never be stored, and gives back another one.
@@ -145,7 +145,7 @@ func (a *Agent) refuseDelivery(ctx context.Context, d broker.Delivery, err error
 	giveBack(pause, d)
 }
 
-func (a *Agent) linksStored(stored wire.LinksStored) {
+func (a *Agent) linksStored(stored cluster.LinksStored) {
 	a.in.received += int64(stored.New + stored.Known + stored.Waiting + stored.Dropped)
 	if stored.New > 0 {
 		a.hintWork()

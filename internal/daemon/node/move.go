@@ -12,6 +12,7 @@ import (
 	"hce/dc/internal/daemon/broker"
 	"hce/dc/internal/daemon/executor"
 	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/cluster"
 	"hce/dc/internal/wire/placement"
 )
 
@@ -44,6 +45,12 @@ type moves struct {
 	came    map[journey]bool  // stored by this node
 	lost    []string          // nodes that never come back
 	damaged int64             // pages that left without their contents, since the start
+}
+
+// mover moves hosts between this node and others. Goroutines share it.
+type mover struct {
+	cfg   Config
+	moves *moves
 }
 
 // damageNotice says how many pages have left with damaged contents; "" for none.
@@ -87,7 +94,7 @@ func (m *moves) awaitChange(ctx context.Context, done func() bool) error {
 
 // runStep does one step of a change. conn is the connection of the session.
 func (a *Agent) runStep(ctx context.Context, conn *broker.Conn, t executor.Task) error {
-	var m wire.HostsMove
+	var m cluster.HostsMove
 	if err := json.Unmarshal(t.Stdin, &m); err != nil {
 		return fmt.Errorf("read step: %w", err)
 	}
@@ -110,7 +117,7 @@ func (a *Agent) runStep(ctx context.Context, conn *broker.Conn, t executor.Task)
 	}
 	a.moves.storing.Lock()
 	defer a.moves.storing.Unlock()
-	if err := a.exchangeHosts(ctx, conn, m); err != nil {
+	if err := a.mover.exchangeHosts(ctx, conn, m); err != nil {
 		return err
 	}
 	if err := a.writePlacement(m.Next()); err != nil {
@@ -158,7 +165,7 @@ func (a *Agent) quiesce(ctx context.Context) error {
 }
 
 // exchangeHosts sends what leaves, stores what comes, and deletes what has left.
-func (a *Agent) exchangeHosts(ctx context.Context, conn *broker.Conn, m wire.HostsMove) error {
+func (v mover) exchangeHosts(ctx context.Context, conn *broker.Conn, m cluster.HostsMove) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	var work sync.WaitGroup
 	run := func(part func() error) {
@@ -171,18 +178,18 @@ func (a *Agent) exchangeHosts(ctx context.Context, conn *broker.Conn, m wire.Hos
 	watching := make(chan struct{})
 	go func() {
 		defer close(watching)
-		a.watchLost(ctx, conn)
+		v.watchLost(ctx, conn)
 	}()
 	if slices.Contains(m.Previous, m.Self) {
-		run(func() error { return a.giveHosts(ctx, conn, m) })
+		run(func() error { return v.giveHosts(ctx, conn, m) })
 	}
 	if slices.Contains(m.Members, m.Self) {
-		run(func() error { return a.takeHosts(ctx, conn, m) })
+		run(func() error { return v.takeHosts(ctx, conn, m) })
 	}
 	work.Wait()
 	err := context.Cause(ctx)
 	if err == nil && m.Next().Groups == 0 && slices.Contains(m.Members, m.Self) {
-		err = a.adoptHosts(ctx, conn, m)
+		err = v.adoptHosts(ctx, conn, m)
 	}
 	cancel(nil)
 	<-watching
@@ -190,18 +197,18 @@ func (a *Agent) exchangeHosts(ctx context.Context, conn *broker.Conn, m wire.Hos
 }
 
 // watchLost follows the names of nodes that are lost, until ctx ends.
-func (a *Agent) watchLost(ctx context.Context, conn *broker.Conn) {
+func (v mover) watchLost(ctx context.Context, conn *broker.Conn) {
 	for ctx.Err() == nil {
 		table, err := conn.Table(ctx, broker.TableCluster, broker.TableConfig{})
 		if err == nil {
-			err = table.Watch(ctx, wire.GoneKey, func(e broker.Entry) {
+			err = table.Watch(ctx, cluster.GoneKey, func(e broker.Entry) {
 				if gone, err := parseGone(e.Value); err == nil {
-					a.moves.applyChange(func() { a.moves.lost = gone.Lost })
+					v.moves.applyChange(func() { v.moves.lost = gone.Lost })
 				}
 			})
 		}
 		if err != nil && ctx.Err() == nil {
-			a.Log().Warn("cannot follow which nodes are lost", "error", err)
+			v.cfg.log.Warn("cannot follow which nodes are lost", "error", err)
 			select {
 			case <-ctx.Done():
 			case <-time.After(time.Second):
@@ -211,7 +218,7 @@ func (a *Agent) watchLost(ctx context.Context, conn *broker.Conn) {
 }
 
 // adoptHosts gives this node its part of the hosts of lost nodes.
-func (a *Agent) adoptHosts(ctx context.Context, conn *broker.Conn, m wire.HostsMove) error {
+func (v mover) adoptHosts(ctx context.Context, conn *broker.Conn, m cluster.HostsMove) error {
 	table, err := conn.Table(ctx, broker.TableCluster, broker.TableConfig{})
 	if err != nil {
 		return err
@@ -223,23 +230,23 @@ func (a *Agent) adoptHosts(ctx context.Context, conn *broker.Conn, m wire.HostsM
 	if !slices.ContainsFunc(m.Previous, func(name string) bool { return slices.Contains(gone.Lost, name) }) {
 		return nil
 	}
-	var adopted wire.HostsMoved
-	if err := a.openStore().runOperation(ctx, packLimit, wire.HostsAdopt, wire.HostsAdoptRequest{Placement: m.Next()}, &adopted); err != nil {
+	var adopted cluster.HostsMoved
+	if err := v.cfg.openStore().runOperation(ctx, packLimit, wire.HostsAdopt, cluster.HostsAdoptRequest{Placement: m.Next()}, &adopted); err != nil {
 		return err
 	}
-	a.Log().Info("roots of lost hosts begin again", "rows", adopted.Rows)
+	v.cfg.log.Info("roots of lost hosts begin again", "rows", adopted.Rows)
 	return nil
 }
 
-func parseGone(value []byte) (gone wire.ClusterGone, err error) {
+func parseGone(value []byte) (gone cluster.Gone, err error) {
 	if len(value) > 0 {
 		err = json.Unmarshal(value, &gone)
 	}
 	return gone, err
 }
 
-func readGone(ctx context.Context, table *broker.Table) (gone wire.ClusterGone, err error) {
-	e, err := table.Get(ctx, wire.GoneKey)
+func readGone(ctx context.Context, table *broker.Table) (gone cluster.Gone, err error) {
+	e, err := table.Get(ctx, cluster.GoneKey)
 	if err != nil {
 		if errors.Is(err, broker.ErrNotFound) {
 			err = nil
@@ -251,10 +258,10 @@ func readGone(ctx context.Context, table *broker.Table) (gone wire.ClusterGone, 
 
 // hostPauses runs crawler-task --host-pauses: it keeps delays and cookies of hosts, or returns those of
 // this node.
-func (a *Agent) hostPauses(ctx context.Context, request []byte) ([]byte, error) {
-	program := a.cfg.Crawler
+func (v mover) hostPauses(ctx context.Context, request []byte) ([]byte, error) {
+	program := v.cfg.Crawler
 	program.Args = append(slices.Clone(program.Args), "--host-pauses")
-	answer, err := a.openStore().runProgram(ctx, program, storeLimit, request)
+	answer, err := v.cfg.openStore().runProgram(ctx, program, storeLimit, request)
 	if err != nil {
 		return nil, fmt.Errorf("crawler-task --host-pauses: %w", err)
 	}

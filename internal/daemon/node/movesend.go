@@ -17,6 +17,7 @@ import (
 	"hce/dc/internal/daemon/broker"
 	"hce/dc/internal/files"
 	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/cluster"
 )
 
 // journey is what one node gives to another in one step.
@@ -61,71 +62,71 @@ const (
 )
 
 // giveHosts sends the hosts of this node that leave, and deletes them when all receivers have them.
-func (a *Agent) giveHosts(ctx context.Context, conn *broker.Conn, m wire.HostsMove) error {
-	var packed wire.HostsPacked
-	if err := a.openStore().runOperation(ctx, packLimit, wire.HostsPack, wire.HostsPackRequest{Move: m}, &packed); err != nil {
+func (v mover) giveHosts(ctx context.Context, conn *broker.Conn, m cluster.HostsMove) error {
+	var packed cluster.HostsPacked
+	if err := v.cfg.openStore().runOperation(ctx, packLimit, wire.HostsPack, cluster.HostsPackRequest{Move: m}, &packed); err != nil {
 		return err
 	}
 	if !packed.Done { // otherwise all receivers had confirmed
-		if err := a.sendHosts(ctx, conn, m, packed); err != nil {
+		if err := v.sendHosts(ctx, conn, m, packed); err != nil {
 			return err
 		}
 	}
-	var gone wire.HostsMoved
-	return a.openStore().runOperation(ctx, packLimit, wire.HostsDrop, wire.HostsPackRequest{Move: m}, &gone)
+	var gone cluster.HostsMoved
+	return v.cfg.openStore().runOperation(ctx, packLimit, wire.HostsDrop, cluster.HostsPackRequest{Move: m}, &gone)
 }
 
 // sendHosts sends all parcels until each receiver has confirmed or is lost.
-func (a *Agent) sendHosts(ctx context.Context, conn *broker.Conn, m wire.HostsMove, packed wire.HostsPacked) error {
+func (v mover) sendHosts(ctx context.Context, conn *broker.Conn, m cluster.HostsMove, packed cluster.HostsPacked) error {
 	parcels := map[parcel]bool{} // whether it has a file
 	to := func(name, kind string) parcel { return parcel{journey{m.Epoch, m.Moved, m.Self, name}, kind} }
 	for _, p := range packed.Packs {
 		parcels[to(p.To, packParcel)] = true
-		a.Log().Info("hosts leave", "to", p.To, "epoch", m.Epoch, "group", m.Moved, "rows", p.Rows, "bytes", p.Bytes)
+		v.cfg.log.Info("hosts leave", "to", p.To, "epoch", m.Epoch, "group", m.Moved, "rows", p.Rows, "bytes", p.Bytes)
 		if p.Damaged > 0 {
-			a.Log().Error("pages leave without their damaged contents; the new node fetches or processes them again", "to", p.To, "pages", p.Damaged)
-			a.moves.applyChange(func() { a.moves.damaged += p.Damaged })
+			v.cfg.log.Error("pages leave without their damaged contents; the new node fetches or processes them again", "to", p.To, "pages", p.Damaged)
+			v.moves.applyChange(func() { v.moves.damaged += p.Damaged })
 		}
 	}
-	waiting, err := a.leavingPauses(ctx, m)
+	waiting, err := v.leavingPauses(ctx, m)
 	if err != nil {
 		return err
 	}
 	for name, state := range waiting {
 		p := to(name, pausesParcel)
 		text, _ := json.Marshal(state)
-		if err := files.Write(filepath.Join(a.cfg.Moves, p.fileName()), text, 0o600); err != nil {
+		if err := files.Write(filepath.Join(v.cfg.Moves, p.fileName()), text, 0o600); err != nil {
 			return err
 		}
-		defer os.Remove(filepath.Join(a.cfg.Moves, p.fileName()))
+		defer os.Remove(filepath.Join(v.cfg.Moves, p.fileName()))
 		parcels[p] = true
 	}
 	open := func() (names []string) {
 		for _, name := range m.Members {
-			if name != m.Self && !a.moves.stored[to(name, "").journey] && !slices.Contains(a.moves.lost, name) {
+			if name != m.Self && !v.moves.stored[to(name, "").journey] && !slices.Contains(v.moves.lost, name) {
 				names = append(names, name)
 			}
 		}
 		return names
 	}
 	for {
-		a.moves.mu.Lock()
+		v.moves.mu.Lock()
 		names := open()
-		a.moves.mu.Unlock()
+		v.moves.mu.Unlock()
 		for _, name := range names {
 			for _, kind := range []string{pausesParcel, packParcel} {
-				if err := a.sendParcel(ctx, conn, to(name, kind), parcels[to(name, kind)]); err != nil {
+				if err := v.sendParcel(ctx, conn, to(name, kind), parcels[to(name, kind)]); err != nil {
 					return err
 				}
 			}
 		}
-		limited, cancel := context.WithTimeout(ctx, 2*a.cfg.Lease)
-		err := a.moves.awaitChange(limited, func() bool { return len(open()) == 0 })
+		limited, cancel := context.WithTimeout(ctx, 2*v.cfg.Lease)
+		err := v.moves.awaitChange(limited, func() bool { return len(open()) == 0 })
 		cancel()
 		if err == nil || ctx.Err() != nil {
 			return err
 		}
-		a.Log().Warn("hosts are not confirmed; sending them again", "epoch", m.Epoch, "group", m.Moved)
+		v.cfg.log.Warn("hosts are not confirmed; sending them again", "epoch", m.Epoch, "group", m.Moved)
 	}
 }
 
@@ -137,8 +138,8 @@ type hostState struct {
 
 // leavingPauses returns, by their new owner, the hosts that leave and may not be asked yet, and the cookies of
 // hosts that leave. A cookie for all hosts of a domain goes to each member: it is unknown which of them leave.
-func (a *Agent) leavingPauses(ctx context.Context, m wire.HostsMove) (map[string]*hostState, error) {
-	answer, err := a.hostPauses(ctx, []byte(`{"hosts":[]}`))
+func (v mover) leavingPauses(ctx context.Context, m cluster.HostsMove) (map[string]*hostState, error) {
+	answer, err := v.hostPauses(ctx, []byte(`{"hosts":[]}`))
 	if err != nil {
 		return nil, err
 	}
@@ -190,12 +191,12 @@ func (a *Agent) leavingPauses(ctx context.Context, m wire.HostsMove) (map[string
 }
 
 // sendParcel publishes a parcel in parts, or an empty one.
-func (a *Agent) sendParcel(ctx context.Context, conn *broker.Conn, p parcel, file bool) error {
+func (v mover) sendParcel(ctx context.Context, conn *broker.Conn, p parcel, file bool) error {
 	message := moveMessage{parcel: p, Sending: time.Now().UnixNano()}
 	if !file {
 		return publishMove(ctx, conn, p.To, message, nil)
 	}
-	f, err := os.Open(filepath.Join(a.cfg.Moves, p.fileName()))
+	f, err := os.Open(filepath.Join(v.cfg.Moves, p.fileName()))
 	if err != nil {
 		return err
 	}

@@ -15,12 +15,13 @@ import (
 	"hce/dc/internal/daemon/broker"
 	"hce/dc/internal/files"
 	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/cluster"
 )
 
 // takeHosts stores the hosts that come, and confirms them. It does not wait for nodes that are lost.
-func (a *Agent) takeHosts(ctx context.Context, conn *broker.Conn, m wire.HostsMove) error {
-	var before wire.HostsCounted
-	if err := a.openStore().runOperation(ctx, packLimit, wire.HostsState, wire.HostsStateRequest{Epoch: m.Epoch, Group: m.Moved}, &before); err != nil {
+func (v mover) takeHosts(ctx context.Context, conn *broker.Conn, m cluster.HostsMove) error {
+	var before cluster.HostsCounted
+	if err := v.cfg.openStore().runOperation(ctx, packLimit, wire.HostsState, cluster.HostsStateRequest{Epoch: m.Epoch, Group: m.Moved}, &before); err != nil {
 		return err
 	}
 	for _, from := range m.Previous {
@@ -29,16 +30,16 @@ func (a *Agent) takeHosts(ctx context.Context, conn *broker.Conn, m wire.HostsMo
 		}
 		j := journey{m.Epoch, m.Moved, from, m.Self}
 		if !slices.Contains(before.Came, from) {
-			here, err := a.takeFrom(ctx, j)
+			here, err := v.takeFrom(ctx, j)
 			if err != nil {
 				return err
 			}
 			if !here {
-				a.Log().Warn("the hosts of a lost node are not waited for", "from", from, "epoch", m.Epoch, "group", m.Moved)
+				v.cfg.log.Warn("the hosts of a lost node are not waited for", "from", from, "epoch", m.Epoch, "group", m.Moved)
 				continue
 			}
 		}
-		a.moves.applyChange(func() { a.moves.came[j] = true })
+		v.moves.applyChange(func() { v.moves.came[j] = true })
 		if err := confirmStored(ctx, conn, j); err != nil {
 			return err
 		}
@@ -53,74 +54,74 @@ func confirmStored(ctx context.Context, conn *broker.Conn, j journey) error {
 
 // takeFrom stores what one node sends: first the delays and cookies, which may be kept twice, then the rows. here is
 // false if the node is lost.
-func (a *Agent) takeFrom(ctx context.Context, j journey) (here bool, err error) {
+func (v mover) takeFrom(ctx context.Context, j journey) (here bool, err error) {
 	var pausesFile, packFile string
-	err = a.moves.awaitChange(ctx, func() bool {
+	err = v.moves.awaitChange(ctx, func() bool {
 		var first, second bool
-		pausesFile, first = a.moves.arrived[parcel{j, pausesParcel}]
-		packFile, second = a.moves.arrived[parcel{j, packParcel}]
+		pausesFile, first = v.moves.arrived[parcel{j, pausesParcel}]
+		packFile, second = v.moves.arrived[parcel{j, packParcel}]
 		here = first && second
-		return here || slices.Contains(a.moves.lost, j.From)
+		return here || slices.Contains(v.moves.lost, j.From)
 	})
 	if err != nil || !here {
 		return false, err
 	}
 	if pausesFile != "" {
-		text, err := os.ReadFile(filepath.Join(a.cfg.Moves, pausesFile))
+		text, err := os.ReadFile(filepath.Join(v.cfg.Moves, pausesFile))
 		if err == nil {
-			_, err = a.hostPauses(ctx, text)
+			_, err = v.hostPauses(ctx, text)
 		}
 		if err != nil {
 			return false, err
 		}
 	}
-	var came wire.HostsMoved
-	if err := a.openStore().runOperation(ctx, packLimit, wire.HostsUnpack, wire.HostsUnpackRequest{Epoch: j.Epoch, Group: j.Group, From: j.From, File: packFile}, &came); err != nil {
+	var came cluster.HostsMoved
+	if err := v.cfg.openStore().runOperation(ctx, packLimit, wire.HostsUnpack, cluster.HostsUnpackRequest{Epoch: j.Epoch, Group: j.Group, From: j.From, File: packFile}, &came); err != nil {
 		return false, err
 	}
 	if packFile != "" {
-		a.Log().Info("hosts came", "from", j.From, "epoch", j.Epoch, "group", j.Group, "rows", came.Rows, "repeated", came.Repeated)
+		v.cfg.log.Info("hosts came", "from", j.From, "epoch", j.Epoch, "group", j.Group, "rows", came.Rows, "repeated", came.Repeated)
 	}
-	return true, a.unstageParcels(parcel{j, pausesParcel}, parcel{j, packParcel})
+	return true, v.unstageParcels(parcel{j, pausesParcel}, parcel{j, packParcel})
 }
 
 // unstageParcels forgets parcels that are stored.
-func (a *Agent) unstageParcels(list ...parcel) (err error) {
+func (v mover) unstageParcels(list ...parcel) (err error) {
 	for _, p := range list {
 		file := ""
-		a.moves.applyChange(func() {
-			file = a.moves.arrived[p]
-			delete(a.moves.arrived, p)
+		v.moves.applyChange(func() {
+			file = v.moves.arrived[p]
+			delete(v.moves.arrived, p)
 		})
 		if file != "" {
-			err = errors.Join(err, files.IgnoreMissing(os.Remove(filepath.Join(a.cfg.Moves, file))))
+			err = errors.Join(err, files.IgnoreMissing(os.Remove(filepath.Join(v.cfg.Moves, file))))
 		}
 	}
 	return err
 }
 
 // receiveMoves stages the parcels of other nodes and takes their confirmations until ctx ends.
-func (a *Agent) receiveMoves(ctx context.Context, conn *broker.Conn) error {
-	if a.cfg.Placement == "" {
+func (v mover) receiveMoves(ctx context.Context, conn *broker.Conn) error {
+	if v.cfg.Placement == "" {
 		return nil
 	}
-	if err := os.MkdirAll(a.cfg.Moves, 0o700); err != nil {
+	if err := os.MkdirAll(v.cfg.Moves, 0o700); err != nil {
 		return err
 	}
-	if err := a.findStaged(); err != nil {
+	if err := v.findStaged(); err != nil {
 		return err
 	}
-	name := a.cfg.Join.Name
+	name := v.cfg.Join.Name
 	c, err := conn.Consume(ctx, broker.StreamLinks, broker.MovesDurable(name), "moves."+name, broker.ConsumeOptions{}, func(d broker.Delivery) {
-		if err := a.takeMove(ctx, conn, d.Data); err != nil {
+		if err := v.takeMove(ctx, conn, d.Data); err != nil {
 			if ctx.Err() == nil {
-				a.Log().Warn("cannot take a part of moving hosts", "message", d.Sequence, "error", err)
+				v.cfg.log.Warn("cannot take a part of moving hosts", "message", d.Sequence, "error", err)
 			}
 			_ = d.Nak(firstPause)
 			return
 		}
 		if err := d.Ack(ctx); err != nil && ctx.Err() == nil {
-			a.Log().Info("a part of moving hosts will come again", "message", d.Sequence, "error", err)
+			v.cfg.log.Info("a part of moving hosts will come again", "message", d.Sequence, "error", err)
 		}
 	})
 	if err != nil {
@@ -136,17 +137,17 @@ const whole, partial = ".in", ".part"
 
 // findStaged finds whole parcels from before a restart, and removes parts, and parcels of steps that
 // are done.
-func (a *Agent) findStaged() error {
-	found, err := os.ReadDir(a.cfg.Moves)
-	place, placeErr := a.cfg.readPlacement()
+func (v mover) findStaged() error {
+	found, err := os.ReadDir(v.cfg.Moves)
+	place, placeErr := v.cfg.readPlacement()
 	for _, f := range found {
 		name, isWhole := strings.CutSuffix(f.Name(), whole)
-		p, known := parcelOf(name, a.cfg.Join.Name)
+		p, known := parcelOf(name, v.cfg.Join.Name)
 		switch {
 		case isWhole && known && (placeErr != nil || !hasPassed(place, p.Epoch, p.Group)):
-			a.moves.applyChange(func() { a.moves.arrived[p] = f.Name() })
+			v.moves.applyChange(func() { v.moves.arrived[p] = f.Name() })
 		case isWhole, strings.HasSuffix(f.Name(), partial):
-			err = errors.Join(err, os.Remove(filepath.Join(a.cfg.Moves, f.Name())))
+			err = errors.Join(err, os.Remove(filepath.Join(v.cfg.Moves, f.Name())))
 		}
 	}
 	return err
@@ -166,39 +167,39 @@ func parcelOf(name, self string) (p parcel, ok bool) {
 
 // takeMove takes one message. What belongs to no sending that is under way is dropped: its sender
 // sends everything again.
-func (a *Agent) takeMove(ctx context.Context, conn *broker.Conn, data []byte) error {
+func (v mover) takeMove(ctx context.Context, conn *broker.Conn, data []byte) error {
 	head, part, _ := bytes.Cut(data, []byte("\n"))
 	var m moveMessage
 	if err := json.Unmarshal(head, &m); err != nil {
-		a.Log().Error("dropped an unreadable message of moving hosts", "error", err)
+		v.cfg.log.Error("dropped an unreadable message of moving hosts", "error", err)
 		return nil
 	}
-	self := a.cfg.Join.Name
+	self := v.cfg.Join.Name
 	switch {
 	case m.Stored && m.From == self && broker.CheckName(m.To) == nil:
-		a.moves.applyChange(func() { a.moves.stored[m.journey] = true })
+		v.moves.applyChange(func() { v.moves.stored[m.journey] = true })
 		return nil
 	case m.Stored, m.To != self, broker.CheckName(m.From) != nil, m.Kind != packParcel && m.Kind != pausesParcel:
-		a.Log().Error("dropped a message of moving hosts with wrong names", "from", m.From, "to", m.To, "kind", m.Kind)
+		v.cfg.log.Error("dropped a message of moving hosts with wrong names", "from", m.From, "to", m.To, "kind", m.Kind)
 		return nil
 	}
-	a.moves.mu.Lock()
-	came := a.moves.came[m.journey]
-	a.moves.mu.Unlock()
-	place, err := a.cfg.readPlacement()
+	v.moves.mu.Lock()
+	came := v.moves.came[m.journey]
+	v.moves.mu.Unlock()
+	place, err := v.cfg.readPlacement()
 	switch {
 	case came, err == nil && hasPassed(place, m.Epoch, m.Group): // the confirmation was lost
 		return confirmStored(ctx, conn, m.journey)
 	case m.Parts == 0:
-		a.moves.applyChange(func() { a.moves.arrived[m.parcel] = "" })
+		v.moves.applyChange(func() { v.moves.arrived[m.parcel] = "" })
 		return nil
 	}
-	return a.stagePart(m, part)
+	return v.stagePart(m, part)
 }
 
 // stagePart writes a part to the file of its sending. The last part completes the file.
-func (a *Agent) stagePart(m moveMessage, part []byte) error {
-	path := filepath.Join(a.cfg.Moves, fmt.Sprintf("%s.%d%s", m.fileName(), m.Sending, partial))
+func (v mover) stagePart(m moveMessage, part []byte) error {
+	path := filepath.Join(v.cfg.Moves, fmt.Sprintf("%s.%d%s", m.fileName(), m.Sending, partial))
 	flags := os.O_RDWR
 	if m.Part == 0 {
 		flags |= os.O_CREATE
@@ -218,13 +219,13 @@ func (a *Agent) stagePart(m moveMessage, part []byte) error {
 		return err
 	}
 	if digest, _, err := digestOf(f); err != nil || digest != m.Digest {
-		a.Log().Warn("a file of moving hosts is incomplete; it comes again", "from", m.From, "epoch", m.Epoch, "group", m.Group, "error", err)
+		v.cfg.log.Warn("a file of moving hosts is incomplete; it comes again", "from", m.From, "epoch", m.Epoch, "group", m.Group, "error", err)
 		return os.Remove(path)
 	}
 	name := m.fileName() + whole
-	if err := errors.Join(os.Rename(path, filepath.Join(a.cfg.Moves, name)), files.SyncFolder(a.cfg.Moves)); err != nil {
+	if err := errors.Join(os.Rename(path, filepath.Join(v.cfg.Moves, name)), files.SyncFolder(v.cfg.Moves)); err != nil {
 		return err
 	}
-	a.moves.applyChange(func() { a.moves.arrived[m.parcel] = name })
+	v.moves.applyChange(func() { v.moves.arrived[m.parcel] = name })
 	return nil
 }

@@ -10,6 +10,7 @@ import (
 	"hce/dc/internal/daemon/broker"
 	"hce/dc/internal/daemon/manager"
 	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/cluster"
 )
 
 // Leases of the limits of sites (docs/decisions/0019-quota.md). Out: a round reads the sites that want a
@@ -122,7 +123,7 @@ func (a *Agent) quotaRound(ctx context.Context, conn *broker.Conn, member Member
 
 func (a *Agent) askFor(ctx context.Context, conn *broker.Conn, member Member, wanted bool, r *quotaRound) error {
 	for after := ""; ; {
-		reports, err := a.readQuota(ctx, member, wire.QuotaReadRequest{Wanted: wanted, After: after, Max: quotaPage})
+		reports, err := a.readQuota(ctx, member, cluster.QuotaReadRequest{Wanted: wanted, After: after, Max: quotaPage})
 		if err != nil || len(reports) == 0 {
 			return err
 		}
@@ -149,8 +150,8 @@ func (a *Agent) askFor(ctx context.Context, conn *broker.Conn, member Member, wa
 }
 
 // askHead returns the orders of the head, one for each report.
-func askHead(ctx context.Context, conn *broker.Conn, reports []wire.QuotaReport) ([]wire.QuotaOrder, error) {
-	question, err := json.Marshal(wire.QuotaReports{Reports: reports})
+func askHead(ctx context.Context, conn *broker.Conn, reports []cluster.QuotaReport) ([]cluster.QuotaOrder, error) {
+	question, err := json.Marshal(cluster.QuotaReports{Reports: reports})
 	if err != nil {
 		return nil, err
 	}
@@ -160,7 +161,7 @@ func askHead(ctx context.Context, conn *broker.Conn, reports []wire.QuotaReport)
 	if err != nil {
 		return nil, err
 	}
-	var answer wire.QuotaOrders
+	var answer cluster.QuotaOrders
 	if err := json.Unmarshal(replies[0].Data, &answer); err != nil {
 		return nil, fmt.Errorf("read the answer of the head: %w", err)
 	}
@@ -172,21 +173,21 @@ func askHead(ctx context.Context, conn *broker.Conn, reports []wire.QuotaReport)
 
 // readQuota reads leases. The step and the first position are those before the rows were read: the rows
 // are of then or later.
-func (a *Agent) readQuota(ctx context.Context, member Member, request wire.QuotaReadRequest) ([]wire.QuotaReport, error) {
+func (a *Agent) readQuota(ctx context.Context, member Member, request cluster.QuotaReadRequest) ([]cluster.QuotaReport, error) {
 	place, err := a.cfg.readPlacement()
 	if err != nil {
 		return nil, err
 	}
 	from := member.Position()
-	var answer wire.QuotaReports
-	if err := a.openStore().runOperation(ctx, storeLimit, wire.QuotaRead, request, &answer); err != nil {
+	var answer cluster.QuotaReports
+	if err := a.cfg.openStore().runOperation(ctx, storeLimit, wire.QuotaRead, request, &answer); err != nil {
 		return nil, err
 	}
-	a.markReports(answer.Reports, place.Step(), from, member.Position())
+	markReports(answer.Reports, place.Step(), from, member.Position())
 	return answer.Reports, nil
 }
 
-func (a *Agent) markReports(reports []wire.QuotaReport, step, from, until int64) {
+func markReports(reports []cluster.QuotaReport, step, from, until int64) {
 	for i := range reports {
 		r := &reports[i]
 		r.Step, r.From, r.Until = step, from, until
@@ -194,12 +195,12 @@ func (a *Agent) markReports(reports []wire.QuotaReport, step, from, until int64)
 }
 
 // setQuota applies orders, unless hosts move.
-func (a *Agent) setQuota(ctx context.Context, orders []wire.QuotaOrder) (answer wire.QuotaReports, err error) {
+func (a *Agent) setQuota(ctx context.Context, orders []cluster.QuotaOrder) (answer cluster.QuotaReports, err error) {
 	if !a.moves.storing.TryRLock() {
 		return answer, errMoving
 	}
 	defer a.moves.storing.RUnlock()
-	err = a.openStore().runOperation(ctx, storeLimit, wire.QuotaSet, wire.QuotaSetRequest{Orders: orders}, &answer)
+	err = a.cfg.openStore().runOperation(ctx, storeLimit, wire.QuotaSet, cluster.QuotaSetRequest{Orders: orders}, &answer)
 	if err == nil && len(answer.Reports) != len(orders) {
 		err = fmt.Errorf("%s: %d of %d orders", wire.QuotaSet, len(answer.Reports), len(orders))
 	}
@@ -237,12 +238,12 @@ func (a *Agent) serveQuota(ctx context.Context, conn *broker.Conn, member Member
 
 // obeyCommand answers one command of the head.
 func (a *Agent) obeyCommand(ctx context.Context, member Member, m broker.Message) error {
-	var c wire.QuotaCommand
+	var c cluster.QuotaCommand
 	if err := json.Unmarshal(m.Data, &c); err != nil {
 		return fmt.Errorf("read a command: %w", err)
 	}
 	if c.Order != nil {
-		answer, err := a.setQuota(ctx, []wire.QuotaOrder{*c.Order})
+		answer, err := a.setQuota(ctx, []cluster.QuotaOrder{*c.Order})
 		if err != nil {
 			return err
 		}
@@ -250,7 +251,7 @@ func (a *Agent) obeyCommand(ctx context.Context, member Member, m broker.Message
 			a.postToLoop(a.hintWork)
 		}
 	}
-	reports, err := a.readQuota(ctx, member, wire.QuotaReadRequest{Site: c.Site})
+	reports, err := a.readQuota(ctx, member, cluster.QuotaReadRequest{Site: c.Site})
 	if err != nil {
 		return err
 	}

@@ -14,7 +14,7 @@ import (
 	"hce/dc/internal/daemon/executor"
 	"hce/dc/internal/daemon/jetstream"
 	"hce/dc/internal/files"
-	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/cluster"
 	"hce/dc/internal/wire/placement"
 )
 
@@ -111,7 +111,7 @@ func (a *Agent) connectBroker(ctx context.Context) error {
 		func(ctx context.Context) error { return a.watchPlacement(ctx, table) },
 		func(ctx context.Context) error { return a.serveDrain(ctx, conn) },
 		func(ctx context.Context) error { return a.receiveWhenReady(ctx, conn, member) },
-		func(ctx context.Context) error { return a.receiveMoves(ctx, conn) },
+		func(ctx context.Context) error { return a.mover.receiveMoves(ctx, conn) },
 		func(ctx context.Context) error { return a.serveQuota(ctx, conn, member) },
 	}
 	var running sync.WaitGroup
@@ -132,9 +132,9 @@ func (a *Agent) connectBroker(ctx context.Context) error {
 
 // checkMode refuses a head with another placement: batches would run nowhere, or twice.
 func (a *Agent) checkMode(ctx context.Context, table *broker.Table) error {
-	other, mode := wire.PlacementKey, "hosts"
+	other, mode := cluster.PlacementKey, "hosts"
 	if a.cfg.Placement != "" {
-		other, mode = wire.MembersKey, "propagate"
+		other, mode = cluster.MembersKey, "propagate"
 	}
 	_, err := table.Get(ctx, other)
 	if err == nil {
@@ -210,7 +210,7 @@ func (a *Agent) watchPlacement(ctx context.Context, table *broker.Table) error {
 	}
 	watching, end := context.WithCancelCause(ctx)
 	defer end(nil)
-	err := table.Watch(watching, wire.PlacementKey, func(e broker.Entry) {
+	err := table.Watch(watching, cluster.PlacementKey, func(e broker.Entry) {
 		sealed, err := a.usePlacement(ctx, table, e.Value)
 		if err == nil && sealed {
 			err = errSealed
@@ -299,7 +299,7 @@ var errNoMember = errors.New("this node has no place in the cluster yet; \"dc-ad
 
 // readPlacement writes placement.json if this node is a member.
 func (a *Agent) readPlacement(ctx context.Context, table *broker.Table) error {
-	e, err := table.Get(ctx, wire.PlacementKey)
+	e, err := table.Get(ctx, cluster.PlacementKey)
 	if errors.Is(err, broker.ErrNotFound) {
 		return errNoMember
 	}
@@ -311,7 +311,7 @@ func (a *Agent) readPlacement(ctx context.Context, table *broker.Table) error {
 
 // usePlacement writes placement.json for the value of the key "placement". sealed says that there is data.
 func (a *Agent) usePlacement(ctx context.Context, table *broker.Table, value []byte) (sealed bool, err error) {
-	var v wire.ClusterPlacement
+	var v cluster.Ownership
 	if err := json.Unmarshal(value, &v); err != nil {
 		return false, fmt.Errorf("read placement: %w", err)
 	}
@@ -334,7 +334,7 @@ func (a *Agent) usePlacement(ctx context.Context, table *broker.Table, value []b
 // readSealed finds the placement of this node in a cluster with data. Only the journal changes it,
 // so the node goes on with its own one, or begins with that of the first entry, or as one that owns
 // nothing until a change gives it hosts.
-func (a *Agent) readSealed(ctx context.Context, table *broker.Table, v wire.ClusterPlacement) error {
+func (a *Agent) readSealed(ctx context.Context, table *broker.Table, v cluster.Ownership) error {
 	name := a.cfg.Join.Name
 	gone, err := readGone(ctx, table)
 	if err != nil {
@@ -343,7 +343,7 @@ func (a *Agent) readSealed(ctx context.Context, table *broker.Table, v wire.Clus
 	if slices.Contains(gone.Lost, name) || slices.Contains(gone.Removed, name) {
 		return fmt.Errorf("node %s was removed from the cluster, and its name cannot come back: stop it; to use this machine again, empty its data folder and add it with another name", name)
 	}
-	e, err := table.Get(ctx, wire.BaseKey)
+	e, err := table.Get(ctx, cluster.BaseKey)
 	if err != nil {
 		return fmt.Errorf("read the first placement: %w", err)
 	}

@@ -11,6 +11,7 @@ import (
 	"hce/dc/internal/daemon/executor"
 	"hce/dc/internal/daemon/sites"
 	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/cluster"
 )
 
 // store runs the operations on links with db-task.
@@ -19,7 +20,7 @@ type store struct {
 	program executor.Stage
 }
 
-func (a *Agent) openStore() store { return store{a.cfg.Pool, a.cfg.DBTask} }
+func (c *Config) openStore() store { return store{c.Pool, c.DBTask} }
 
 // storeLimit limits one operation. It is below the ack wait of the stream.
 const storeLimit = 20 * time.Second
@@ -28,20 +29,20 @@ const storeLimit = 20 * time.Second
 var errUnusable = errors.New("unusable links")
 
 // takeLinks returns unsent links, none if all are sent.
-func (s store) takeLinks(ctx context.Context) (t wire.LinksTaken, err error) {
-	err = s.runOperation(ctx, storeLimit, wire.LinksTake, wire.LinksTakeRequest{}, &t)
+func (s store) takeLinks(ctx context.Context) (t cluster.LinksTaken, err error) {
+	err = s.runOperation(ctx, storeLimit, wire.LinksTake, cluster.LinksTakeRequest{}, &t)
 	return t, err
 }
 
 func (s store) markSent(ctx context.Context, ids []int64) error {
-	_, err := s.operateWithin(ctx, storeLimit, wire.LinksSent, wire.LinksSentRequest{IDs: ids})
+	_, err := s.operateWithin(ctx, storeLimit, wire.LinksSent, cluster.LinksSentRequest{IDs: ids})
 	return err
 }
 
 // storeLinks stores the links of messages in one transaction. The error is errUnusable if no repetition can
 // succeed.
-func (s store) storeLinks(ctx context.Context, messages [][]byte) (stored wire.LinksStored, err error) {
-	err = s.runOperation(ctx, storeLimit, wire.LinksStore, wire.LinksStoreRequest{Messages: messages}, &stored)
+func (s store) storeLinks(ctx context.Context, messages [][]byte) (stored cluster.LinksStored, err error) {
+	err = s.runOperation(ctx, storeLimit, wire.LinksStore, cluster.LinksStoreRequest{Messages: messages}, &stored)
 	if errors.Is(err, sites.ErrRefused) {
 		err = fmt.Errorf("%w: %w", errUnusable, err)
 	}

@@ -25,6 +25,7 @@ import (
 	"hce/dc/internal/files"
 	"hce/dc/internal/testkit/testwait"
 	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/cluster"
 	"hce/dc/internal/wire/zpack"
 )
 
@@ -101,7 +102,7 @@ func serveStore(folder string) {
 func (r rows) answer(call wire.Call) any {
 	var request struct {
 		IDs []int64 `json:"ids"`
-		wire.LinksStoreRequest
+		cluster.LinksStoreRequest
 	}
 	if err := json.Unmarshal(call.Object, &request); err != nil {
 		panic(err)
@@ -119,10 +120,10 @@ func (r rows) answer(call wire.Call) any {
 		r.write("out.json", list)
 	case wire.LinksStore:
 		list := r.stored()
-		answer := wire.LinksStored{Unknown: []string{}}
-		var all wire.LinksMessage
+		answer := cluster.LinksStored{Unknown: []string{}}
+		var all cluster.LinksMessage
 		for _, message := range request.Messages {
-			var one wire.LinksMessage
+			var one cluster.LinksMessage
 			text, err := zpack.Unpack(message, zpack.MaxMessage)
 			if err != nil || json.Unmarshal(text, &one) != nil {
 				return wire.Refuse(errors.New("cannot be read"))
@@ -149,7 +150,7 @@ func (r rows) answer(call wire.Call) any {
 }
 
 // take returns at most two links of each owner.
-func (r rows) take() (t wire.LinksTaken) {
+func (r rows) take() (t cluster.LinksTaken) {
 	byOwner := map[string][]linkRow{}
 	for _, row := range r.out() {
 		switch {
@@ -161,11 +162,11 @@ func (r rows) take() (t wire.LinksTaken) {
 		}
 	}
 	for owner, list := range byOwner {
-		g := wire.LinkGroup{Owner: owner, Count: int64(len(list))}
-		var message wire.LinksMessage
+		g := cluster.LinkGroup{Owner: owner, Count: int64(len(list))}
+		var message cluster.LinksMessage
 		for _, row := range list {
 			g.IDs = append(g.IDs, int64(row.ID))
-			message.Bundles = append(message.Bundles, wire.LinkBundle{ID: int64(row.ID), From: "alpha", Links: []wire.LinkOut{{URL: row.Link}}})
+			message.Bundles = append(message.Bundles, cluster.LinkBundle{ID: int64(row.ID), From: "alpha", Links: []cluster.LinkOut{{URL: row.Link}}})
 		}
 		text, _ := json.Marshal(message)
 		g.Message = zpack.Pack(text)

@@ -7,6 +7,7 @@ import (
 
 	"hce/dc/internal/daemon/executor"
 	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/errormask"
 	"hce/dc/internal/wire/realtimeresponse"
 )
 
@@ -74,7 +75,7 @@ func (a *answer) mergeRound(second answer) {
 }
 
 // failedContents returns the contents of a share without an answer: an error for each item.
-func failedContents(b wire.Batch, bits wire.ErrorMask) json.RawMessage {
+func failedContents(b wire.Batch, bits errormask.Mask) json.RawMessage {
 	list := make([]wire.URLContentResponse, len(b.Items))
 	for i, item := range b.Items {
 		list[i] = realtimeresponse.Failed(b.ID, item, bits)

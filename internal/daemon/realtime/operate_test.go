@@ -15,6 +15,7 @@ import (
 	"hce/dc/internal/daemon/realtime"
 	"hce/dc/internal/storage"
 	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/lenient"
 )
 
 // TestKeys: each key that an operator may set has effect at once, and an invalid value is
@@ -197,7 +198,7 @@ func TestRealRequests(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			batch, err := wire.ReadBatch(text, &wire.Notes{})
+			batch, err := wire.ReadBatch(text, &lenient.Notes{})
 			if err != nil || len(batch.Items) == 0 {
 				t.Fatalf("%d items, %v", len(batch.Items), err)
 			}

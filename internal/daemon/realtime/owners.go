@@ -9,6 +9,7 @@ import (
 
 	"hce/dc/internal/daemon/executor"
 	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/errormask"
 )
 
 // whyAbsent says why a node cannot run a share; "" if it can.
@@ -30,7 +31,7 @@ func failedNode(b wire.Batch, node, why string) nodeAnswer {
 	return nodeAnswer{
 		item: wire.ClientResponseItem{
 			ErrorCode: wire.ItemFailed, ErrorMessage: why, Host: node, Node: node, Port: 0, Time: int64(0), ID: b.ID,
-			ItemObject: failedContents(b, wire.ErrBatchItem),
+			ItemObject: failedContents(b, errormask.BatchItem),
 		},
 		faults: int64(len(b.Items)),
 	}

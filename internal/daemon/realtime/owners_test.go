@@ -11,6 +11,7 @@ import (
 	"hce/dc/internal/daemon/executor"
 	"hce/dc/internal/daemon/manager/managertest"
 	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/lenient"
 	"hce/dc/internal/wire/realtimeresponse"
 )
 
@@ -22,7 +23,7 @@ func TestOwners(t *testing.T) {
 	w.MaxURLs, w.MaxExecution, w.Timeout, w.MaxIterations = 10, time.Minute, time.Minute, 1
 	w.Owner = func(url string) string { return string("ab-"[len(url)%3]) }
 	w.Executor = cluster{list: nodes("a", "b", "c"), Executor: managertest.Executor{RunFunc: func(_ context.Context, task executor.Task) ([]executor.Result, error) {
-		b, err := wire.ReadBatch(task.Stdin, &wire.Notes{})
+		b, err := wire.ReadBatch(task.Stdin, &lenient.Notes{})
 		if err != nil {
 			return nil, err
 		}

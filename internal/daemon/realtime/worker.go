@@ -13,6 +13,8 @@ import (
 	"hce/dc/internal/daemon/bus"
 	"hce/dc/internal/daemon/executor"
 	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/errormask"
+	"hce/dc/internal/wire/lenient"
 	"hce/dc/internal/wire/realtimeresponse"
 )
 
@@ -59,9 +61,9 @@ func parseBatch(object json.RawMessage) (wire.Batch, error) {
 	var has struct {
 		Items *json.RawMessage `json:"items"`
 	}
-	batch, err := wire.ReadBatch(object, &wire.Notes{})
+	batch, err := wire.ReadBatch(object, &lenient.Notes{})
 	if err == nil && (json.Unmarshal(object, &has) != nil || has.Items == nil) {
-		err = &wire.FieldError{Object: "Batch", Field: "items", Reason: "is missing"}
+		err = &lenient.FieldError{Object: "Batch", Field: "items", Reason: "is missing"}
 	}
 	return batch, err
 }
@@ -156,9 +158,9 @@ func (w worker) runShare(ctx context.Context, node string, batch wire.Batch, sta
 	}
 	if err != nil {
 		silent := result.State == executor.TimedOut || errors.Is(err, context.DeadlineExceeded)
-		bits := wire.ErrBatchItem
+		bits := errormask.BatchItem
 		if silent {
-			bits = wire.ErrMaxExecutionTime
+			bits = errormask.MaxExecutionTime
 		}
 		item.ErrorCode, item.ErrorMessage = wire.ItemFailed, err.Error()
 		item.ItemObject = failedContents(batch, bits)
@@ -179,7 +181,7 @@ func (w worker) runShare(ctx context.Context, node string, batch wire.Batch, sta
 // repeatPoorItems repeats items that a browser may fetch better, and takes better results. Without an
 // answer the first results stay.
 func (w worker) repeatPoorItems(ctx context.Context, node string, batch wire.Batch, first *answer, left time.Duration) {
-	second, err := wire.ReadBatch(first.Again, &wire.Notes{})
+	second, err := wire.ReadBatch(first.Again, &lenient.Notes{})
 	if err != nil {
 		w.log.Warn("cannot repeat items", "batch", batch.ID, "error", err)
 		return

@@ -13,6 +13,7 @@ import (
 	"hce/dc/internal/daemon/executor"
 	"hce/dc/internal/daemon/manager/managertest"
 	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/lenient"
 	"hce/dc/internal/wire/realtimeresponse"
 )
 
@@ -164,7 +165,7 @@ func TestNodes(t *testing.T) {
 					forgot++
 					return []executor.Result{managertest.Finished(node, "{}")}, nil
 				}
-				batch, err := wire.ReadBatch(task.Stdin, &wire.Notes{})
+				batch, err := wire.ReadBatch(task.Stdin, &lenient.Notes{})
 				if err != nil {
 					t.Error(err)
 				}
@@ -244,7 +245,7 @@ func TestSecondRound(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			rounds := 0
 			run := func(_ context.Context, task executor.Task) ([]executor.Result, error) {
-				batch, err := wire.ReadBatch(task.Stdin, &wire.Notes{})
+				batch, err := wire.ReadBatch(task.Stdin, &lenient.Notes{})
 				if err != nil {
 					t.Fatal(err)
 				}

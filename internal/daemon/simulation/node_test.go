@@ -29,12 +29,12 @@ var (
 // dated is a fetcher whose answers start at the simulated time, which is part of the names of
 // raw files.
 type dated struct {
-	crawl.Fetcher
+	*fetch.Client
 	clock *clock
 }
 
 func (d dated) Get(ctx context.Context, r fetch.Request) (*fetch.Response, error) {
-	response, err := d.Fetcher.Get(ctx, r)
+	response, err := d.Client.Get(ctx, r)
 	if response != nil {
 		response.Started = d.clock.now()
 	}

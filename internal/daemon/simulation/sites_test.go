@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/schema"
 )
 
 // Bits of MODES_FLAG (docs/spec/daemon.md 2.14).
@@ -165,7 +166,7 @@ func (s *site) request() map[string]any {
 		"maxURLsFromPage": 0, "maxResourceSize": 0, "recrawlPeriod": s.period,
 	}
 	if s.period > 0 {
-		r["recrawlDate"] = string(wire.DateOf(at(s.first)))
+		r["recrawlDate"] = string(schema.DateOf(at(s.first)))
 	}
 	return r
 }

@@ -10,6 +10,7 @@ import (
 	"hce/dc/internal/daemon/executor"
 	"hce/dc/internal/storage/expr"
 	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/lenient"
 	"hce/dc/internal/wire/merge"
 )
 
@@ -149,7 +150,7 @@ func (a *across) recordFailure(i wire.ClientResponseItem) {
 
 // fetchElements runs the elements of URL_FETCH and joins their rows.
 func (a *across) fetchElements(object json.RawMessage) (json.RawMessage, error) {
-	list, err := wire.ReadURLFetch(object, &wire.Notes{})
+	list, err := wire.ReadURLFetch(object, &lenient.Notes{})
 	var elements []json.RawMessage
 	if err != nil || json.Unmarshal(object, &elements) != nil || len(elements) != len(list) {
 		if len(a.askNodes(wire.Call{Op: wire.URLFetch, Object: object})) > 0 { // the nodes refuse it
@@ -298,7 +299,7 @@ func (a *across) expandCriterions(op wire.Op, object json.RawMessage) (json.RawM
 // expandElement returns the elements that replace one element. list is the element as a list.
 func (a *across) expandElement(op wire.Op, list, element json.RawMessage) ([]json.RawMessage, error) {
 	same := []json.RawMessage{element}
-	notes := &wire.Notes{}
+	notes := &lenient.Notes{}
 	switch op {
 	case wire.URLUpdate:
 		if r, err := wire.ReadURLUpdate(list, notes); err == nil && r[0].URLMd5 == "" && r[0].Criterion.Where != "" {
@@ -403,7 +404,7 @@ func selectionElement(site string, c wire.Criterion) json.RawMessage {
 // selectRows runs one element of URL_FETCH, at most maxSelected rows.
 func (a *across) selectRows(element json.RawMessage) ([]merge.Row, error) {
 	list := slices.Concat([]byte("["), element, []byte("]"))
-	r, err := wire.ReadURLFetch(list, &wire.Notes{})
+	r, err := wire.ReadURLFetch(list, &lenient.Notes{})
 	if err != nil {
 		return nil, err
 	}

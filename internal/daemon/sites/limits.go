@@ -6,6 +6,7 @@ import (
 	"strconv"
 
 	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/schema"
 )
 
 // shared are the limits of a site that are divided among the nodes.
@@ -24,7 +25,7 @@ func divideRequest(op wire.Op, request json.RawMessage, nodes int) (json.RawMess
 	}
 	changed := false
 	for _, limit := range shared {
-		if n, ok := wire.ReadInt(site[limit]); ok && n > 0 {
+		if n, ok := schema.ReadInt(site[limit]); ok && n > 0 {
 			site[limit] = strconv.AppendInt(nil, (n-1)/int64(nodes)+1, 10)
 			changed = true
 		}

@@ -14,6 +14,7 @@ import (
 	"hce/dc/internal/daemon/executor"
 	"hce/dc/internal/daemon/manager/managertest"
 	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/schema"
 )
 
 // One recrawl from lock to unlock, with its requests and statistics.
@@ -30,7 +31,7 @@ func TestRecrawl(t *testing.T) {
 		t.Errorf("rows: %s", got)
 	}
 	s := d.site("n", "s")
-	if s.State != wire.SiteActive || s.RecrawlDate <= wire.DateOf(time.Now()) || s.RecrawlPeriod != 60 || s.DeletedURLs != 1 {
+	if s.State != wire.SiteActive || s.RecrawlDate <= schema.DateOf(time.Now()) || s.RecrawlPeriod != 60 || s.DeletedURLs != 1 {
 		t.Errorf("site %+v", s)
 	}
 	for name, want := range map[string]int{

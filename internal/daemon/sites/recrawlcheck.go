@@ -6,6 +6,7 @@ import (
 
 	"hce/dc/internal/storage/expr"
 	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/schema"
 )
 
 // Operators' SQL is checked when it is set, with the same rules as where it is used. db-task
@@ -74,11 +75,11 @@ func scopeOf(table expr.Table) expr.Scope {
 	return expr.Scope{Table: table, Foreign: append([]expr.Table{checkedSites, checkedURLs}, checkedLists...)}
 }
 
-func columnKinds(columns []wire.Column) map[string]expr.Kind {
+func columnKinds(columns []schema.Column) map[string]expr.Kind {
 	m := make(map[string]expr.Kind, len(columns))
 	for _, c := range columns {
-		m[c.Name] = map[wire.Kind]expr.Kind{
-			wire.KindInt: expr.Int, wire.KindFloat: expr.Float, wire.KindDate: expr.Time, wire.KindText: expr.Text,
+		m[c.Name] = map[schema.Kind]expr.Kind{
+			schema.KindInt: expr.Int, schema.KindFloat: expr.Float, schema.KindDate: expr.Time, schema.KindText: expr.Text,
 		}[c.Kind]
 	}
 	return m

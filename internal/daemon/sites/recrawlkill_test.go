@@ -17,6 +17,7 @@ import (
 	"hce/dc/internal/storage/sqldb"
 	"hce/dc/internal/task"
 	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/schema"
 )
 
 // The test binary acts as a db-task that is killed: killFolder has its data, killPoint the
@@ -156,7 +157,7 @@ func killedAt(t *testing.T, point string, restart bool) {
 		return s.Iterations == 1 && !s.RecrawlLock && r.stat("recrawl_sites_queue") == 0
 	})
 	s := d.site("n", "s")
-	if got := d.statuses("n", "", "plain", "busy"); got != want+", plain gone, busy 3/0" || s.Iterations != 1 || s.DeletedURLs != 1 || s.RecrawlDate <= wire.DateOf(time.Now()) {
+	if got := d.statuses("n", "", "plain", "busy"); got != want+", plain gone, busy 3/0" || s.Iterations != 1 || s.DeletedURLs != 1 || s.RecrawlDate <= schema.DateOf(time.Now()) {
 		t.Errorf("rows %s, want %s; site %+v", got, want, s)
 	}
 	if got := r.stat("sites_recrawl_fault_cnt"); got != 0 {

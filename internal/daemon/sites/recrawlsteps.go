@@ -9,6 +9,7 @@ import (
 
 	"hce/dc/internal/daemon/executor"
 	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/schema"
 )
 
 // recrawlTries is how often a step runs if its program is killed or fails.
@@ -25,7 +26,7 @@ type recrawler struct {
 // recrawlReport is the report of a recrawler to the manager.
 type recrawlReport struct {
 	Sites    []recrawlSite // selected sites
-	Dates    []wire.Date   // next dates of the site on all nodes
+	Dates    []schema.Date // next dates of the site on all nodes
 	Retried  bool          // a step ran more than once
 	Requests int64         // runs of db-task
 	Deleted  int64         // runs of URL_DELETE
@@ -39,10 +40,10 @@ type recrawlReport struct {
 // recrawlSite joins the answers of all nodes about one site.
 type recrawlSite struct {
 	wire.RecrawlSite
-	Dates []wire.Date // next dates on all nodes
-	Nodes int         // nodes that have locked it
-	Of    int         // all nodes
-	Again bool        // a step may have run before
+	Dates []schema.Date // next dates on all nodes
+	Nodes int           // nodes that have locked it
+	Of    int           // all nodes
+	Again bool          // a step may have run before
 }
 
 func (r *recrawler) recordFault(what string, err error) {
@@ -141,7 +142,7 @@ func mergeSites(objects []json.RawMessage) (sites []recrawlSite, err error) {
 			i, known := at[s.ID]
 			if !known {
 				at[s.ID] = len(sites)
-				sites = append(sites, recrawlSite{RecrawlSite: s, Dates: []wire.Date{s.Next}, Nodes: 1, Of: len(objects)})
+				sites = append(sites, recrawlSite{RecrawlSite: s, Dates: []schema.Date{s.Next}, Nodes: 1, Of: len(objects)})
 				continue
 			}
 			sites[i].addNode(s)

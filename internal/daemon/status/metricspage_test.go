@@ -16,6 +16,8 @@ import (
 	"hce/dc/internal/daemon/manager/managertest"
 	"hce/dc/internal/testkit/testgolden"
 	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/cluster"
+	"hce/dc/internal/wire/counting"
 )
 
 // The table of docs/metrics.md is between these lines.
@@ -26,7 +28,7 @@ const (
 )
 
 // crawlTally is what crawler-task counts for four requests.
-var crawlTally = wire.Tally{
+var crawlTally = counting.Tally{
 	"responses.2xx": 3, "responses.none": 1, "bytes": 5000, "latency.50": 2, "latency.more": 1, "latency_ms": 45_100,
 	"gate_waits": 4, "gate_wait_ms": 1500, "errors.HTTP_ERROR": 2,
 }
@@ -36,10 +38,10 @@ func families(t *testing.T) map[string]*dto.MetricFamily {
 	t.Helper()
 	fields := map[string]any{
 		"START_DATE": "2026-11-22 03:59:22", "VERSION": "1", "clients": []string{"A"}, "odd": 1, "state": "running", "Admin_send_cnt": 1, "Admin_send_bytes": 1,
-		"batches_crawl_pause": "disk full", "batches_crawl_tally": crawlTally, "batches_process_tally": wire.Tally{"errors.SCRAPER_ERROR": 1},
+		"batches_crawl_pause": "disk full", "batches_crawl_tally": crawlTally, "batches_process_tally": counting.Tally{"errors.SCRAPER_ERROR": 1},
 		"nodes": map[string]any{
-			"n1": wire.ClusterNode{Name: "n1", State: "ready", Member: true, Load: 0.5, Busy: 2},
-			"n2": wire.ClusterNode{Name: "n2", State: "silent", Member: true, Load: -1, Lag: -1},
+			"n1": cluster.Node{Name: "n1", State: "ready", Member: true, Load: 0.5, Busy: 2},
+			"n2": cluster.Node{Name: "n2", State: "silent", Member: true, Load: -1, Lag: -1},
 		},
 		"schedules": map[string]any{"crawl": map[string]any{"periodSeconds": 2, "last": "2026-11-22 04:00:00", "next": "2026-11-22 04:00:02"}},
 	}

@@ -174,7 +174,7 @@ func TestHealthAndReadiness(t *testing.T) {
 				t.Errorf("health %s", body)
 			}
 			status, body = get(t, s, "/readyz")
-			var c condition
+			var c Condition
 			if err := json.Unmarshal([]byte(body), &c); err != nil {
 				t.Fatal(err)
 			}

@@ -9,6 +9,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/counting"
 )
 
 // Metrics of crawling, from what the task programs counted.
@@ -22,11 +23,11 @@ const (
 )
 
 // classes are the values of the label class.
-var classes = []string{"1xx", "2xx", "3xx", "4xx", "5xx", wire.NoResponse}
+var classes = []string{"1xx", "2xx", "3xx", "4xx", "5xx", counting.NoResponse}
 
 // tallyOf reads a tally of STAT.
-func tallyOf(value any) wire.Tally {
-	t := wire.Tally{}
+func tallyOf(value any) counting.Tally {
+	t := counting.Tally{}
 	fields, _ := value.(map[string]any)
 	for name, v := range fields {
 		if n, ok := parseNumber(v); ok {
@@ -38,27 +39,27 @@ func tallyOf(value any) wire.Tally {
 
 // crawlTally sends what crawler-task counted. Metrics without events are 0, so that the first
 // ones count in rates.
-func (s sink) crawlTally(t wire.Tally) {
+func (s sink) crawlTally(t counting.Tally) {
 	for _, class := range classes {
 		s.sendMetric(crawlResponses, "Responses by class of their HTTP code, with those of redirects and robots.txt; none: requests without a response.", count,
-			float64(t[wire.TallyResponses+class]), "class", class)
+			float64(t[counting.Responses+class]), "class", class)
 	}
-	s.sendMetric(crawlBytes, "Bytes of response bodies, decoded.", count, float64(t[wire.TallyBytes]))
+	s.sendMetric(crawlBytes, "Bytes of response bodies, decoded.", count, float64(t[counting.Bytes]))
 	s.sendLatency(t)
-	s.sendSummary(crawlGateWait, "Waits for the permission to send a request to a host.", t[wire.TallyWaits], t[wire.TallyWaitMs])
+	s.sendSummary(crawlGateWait, "Waits for the permission to send a request to a host.", t[counting.Waits], t[counting.WaitMs])
 	s.sendErrors(crawlErrors, "Crawled URLs, by error bit.", t)
 }
 
-func (s sink) sendLatency(t wire.Tally) {
+func (s sink) sendLatency(t counting.Tally) {
 	var all uint64
 	buckets := map[float64]uint64{}
-	for _, limit := range wire.LatencyLimits {
-		all += uint64(t[wire.TallyLatency+strconv.FormatInt(limit, 10)])
+	for _, limit := range counting.LatencyLimits {
+		all += uint64(t[counting.Latency+strconv.FormatInt(limit, 10)])
 		buckets[float64(limit)/1000] = all
 	}
-	all += uint64(t[wire.TallyLatency+wire.LatencyMore])
+	all += uint64(t[counting.Latency+counting.LatencyMore])
 	desc := prometheus.NewDesc(crawlLatency, "Time of a request with its redirects, to the last byte.", nil, nil)
-	s.out <- prometheus.MustNewConstHistogram(desc, all, float64(t[wire.TallyLatencyMs])/1000, buckets)
+	s.out <- prometheus.MustNewConstHistogram(desc, all, float64(t[counting.LatencyMs])/1000, buckets)
 }
 
 func (s sink) sendSummary(name, help string, n, sumMs int64) {
@@ -67,8 +68,8 @@ func (s sink) sendSummary(name, help string, n, sumMs int64) {
 }
 
 // sendErrors sends the error bits of a tally. A URL with several bits counts for each.
-func (s sink) sendErrors(name, help string, t wire.Tally) {
-	bits := t.Under(wire.TallyErrors)
+func (s sink) sendErrors(name, help string, t counting.Tally) {
+	bits := t.Under(counting.Errors)
 	for _, bit := range slices.Sorted(maps.Keys(bits)) {
 		s.sendMetric(name, help+" A URL with several bits counts for each.", count, float64(bits[bit]), "error", bit)
 	}

@@ -108,22 +108,7 @@ func (o view) findCores() (s pageStats) {
 	run := int32(0)
 	for i := range o.Lines {
 		b := &o.Lines[i]
-		s.text += b.Size
-		s.linked += b.Linked
-		s.words += b.Words
-		s.cumulative = append(s.cumulative, s.text)
-		if b.Size < 40 {
-			s.short++
-		}
-		if b.Kind == outline.KindHeading {
-			s.headings++
-			if o.Boxes[b.Box].Tag == htmltree.TagH1 {
-				s.h1++
-			}
-		}
-		if b.Digits > 0 && b.Size < 40 && b.Money {
-			s.money++
-		}
+		o.countLine(&s, b)
 		if b.IsLinked() {
 			if run > s.run {
 				s.run = run
@@ -134,32 +119,8 @@ func (o view) findCores() (s pageStats) {
 			continue
 		}
 		run += b.Size
-		for k, in := 0, o.Boxes[b.Box].In; in != 0; k, in = k+1, in>>1 {
-			if in&1 != 0 {
-				s.ins[k] += b.Size
-			}
-		}
-		s.prose += b.Size
-		if b.Kind == outline.KindParagraph {
-			s.pprose += b.Size
-		}
-		x := &o.Boxes[b.Box]
-		for k := range x.Near {
-			if x.Near[k] != 255 {
-				s.hinted[k] += b.Size
-			}
-		}
-		// score: as a text grows, and with its commas
-		w := 1 + float32(b.Commas) + min(float32(b.Chars)/100, 5)
-		up := x.Parent
-		if b.Kind == outline.KindPlain {
-			up = b.Box
-		}
-		for k, part := 0, float32(1); k < 4 && up >= 0; k++ {
-			o.Boxes[up].Score += w * part
-			part /= 2
-			up = o.Boxes[up].Parent
-		}
+		o.countProse(&s, b)
+		o.scoreBoxes(b)
 	}
 	o.Sums = s.cumulative
 	s.run = max(s.run, run)
@@ -168,6 +129,65 @@ func (o view) findCores() (s pageStats) {
 			s.sigmost = st.Text
 		}
 	}
+	o.chooseBoxes(&s)
+	return s
+}
+
+// countLine adds a line to the sums of the page.
+func (o view) countLine(s *pageStats, b *outline.Line) {
+	s.text += b.Size
+	s.linked += b.Linked
+	s.words += b.Words
+	s.cumulative = append(s.cumulative, s.text)
+	if b.Size < 40 {
+		s.short++
+	}
+	if b.Kind == outline.KindHeading {
+		s.headings++
+		if o.Boxes[b.Box].Tag == htmltree.TagH1 {
+			s.h1++
+		}
+	}
+	if b.Digits > 0 && b.Size < 40 && b.Money {
+		s.money++
+	}
+}
+
+// countProse adds a line of prose to the sums of prose.
+func (o view) countProse(s *pageStats, b *outline.Line) {
+	x := &o.Boxes[b.Box]
+	for k, in := 0, x.In; in != 0; k, in = k+1, in>>1 {
+		if in&1 != 0 {
+			s.ins[k] += b.Size
+		}
+	}
+	s.prose += b.Size
+	if b.Kind == outline.KindParagraph {
+		s.pprose += b.Size
+	}
+	for k := range x.Near {
+		if x.Near[k] != 255 {
+			s.hinted[k] += b.Size
+		}
+	}
+}
+
+// scoreBoxes raises the scores of the boxes around a line of prose: as its text grows, and with its commas.
+func (o view) scoreBoxes(b *outline.Line) {
+	w := 1 + float32(b.Commas) + min(float32(b.Chars)/100, 5)
+	up := o.Boxes[b.Box].Parent
+	if b.Kind == outline.KindPlain {
+		up = b.Box
+	}
+	for k, part := 0, float32(1); k < 4 && up >= 0; k++ {
+		o.Boxes[up].Score += w * part
+		part /= 2
+		up = o.Boxes[up].Parent
+	}
+}
+
+// chooseBoxes finds the article with most prose, the core and the densest box.
+func (o view) chooseBoxes(s *pageStats) {
 	whole := s.prose
 	best := float32(0)
 	for i := range o.Boxes {
@@ -186,7 +206,6 @@ func (o view) findCores() (s pageStats) {
 		}
 	}
 	s.denseStart, s.denseEnd = o.Boxes[s.dense].Start, o.Boxes[s.dense].End
-	return s
 }
 
 // boxDistance returns the boxes up from x to the nearest one around both, and whether x is inside of y.
@@ -233,6 +252,21 @@ var around = [...]struct {
 // addFeatures appends the features of block i.
 func (o view) addFeatures(v *vector, i int, s *pageStats) {
 	b := &o.Lines[i]
+	o.addCounts(v, b, s)
+	o.addPlace(v, i, s)
+	o.addSurroundings(v, b)
+	o.addBoxes(v, b, s)
+	o.addCores(v, i, s)
+	// neighbours
+	o.addNeighbour(v, i, i-1, "-1")
+	o.addNeighbour(v, i, i+1, "+1")
+	o.addHeading(v, i)
+	o.addRepetition(v, b, s)
+	o.addPage(v, s)
+}
+
+// addCounts appends features of the line alone, and of the lines of its kin.
+func (o view) addCounts(v *vector, b *outline.Line, s *pageStats) {
 	x := &o.Boxes[b.Box]
 	v.addFeature("size", log2Of(b.Chars))
 	v.addFeature("words", log2Of(b.Words))
@@ -254,12 +288,19 @@ func (o view) addFeatures(v *vector, i int, s *pageStats) {
 	v.addFeature("sigtext", ratioOf(st.Text, s.text))
 	v.addFeature("sigmean", log2Of(st.Text/max(1, st.Blocks)))
 	v.addFeature("depth", float32(x.Depth))
-	// place
+}
+
+// addPlace appends where line i is on the page.
+func (o view) addPlace(v *vector, i int, s *pageStats) {
 	v.addFeature("place", float32(i)/float32(len(o.Lines)))
 	v.addFeature("textplace", ratioOf(s.cumulative[i], s.text))
 	v.addFeature("behindtitle", float32(max(-50, min(50, int32(i)-o.Title))))
 	v.addBit("hastitle", o.Title >= 0)
-	// around
+}
+
+// addSurroundings appends the elements and hints around a line.
+func (o view) addSurroundings(v *vector, b *outline.Line) {
+	x := &o.Boxes[b.Box]
 	for k := range around {
 		e := &around[k]
 		v.addJoinedBit("in-", e.name, x.In&e.bit != 0)
@@ -269,8 +310,11 @@ func (o view) addFeatures(v *vector, i int, s *pageStats) {
 	}
 	v.addFeature("inline-bad", hintFeature(b.Inline&(1<<outline.HintNav|1<<outline.HintShare|1<<outline.HintRelated|1<<outline.HintAd|1<<outline.HintForm|1<<outline.HintHidden|1<<outline.HintFooter)))
 	v.addFeature("inline-meta", hintFeature(b.Inline&(1<<outline.HintMeta|1<<outline.HintAuthor|1<<outline.HintDate|1<<outline.HintCaption)))
-	// boxes
-	y := x
+}
+
+// addBoxes appends features of the box of a line and of its parents.
+func (o view) addBoxes(v *vector, b *outline.Line, s *pageStats) {
+	y := &o.Boxes[b.Box]
 	for level := range 4 {
 		name := levels[level]
 		v.addJoined("text", name, log2Of(y.Text))
@@ -288,6 +332,11 @@ func (o view) addFeatures(v *vector, i int, s *pageStats) {
 			y = &o.Boxes[y.Parent]
 		}
 	}
+}
+
+// addCores appends how far line i is from the core and from the densest box, and features of the page that belong to them.
+func (o view) addCores(v *vector, i int, s *pageStats) {
+	b := &o.Lines[i]
 	up, in := o.boxDistance(b.Box, s.core)
 	v.addBit("incore", in)
 	v.addFeature("upcore", float32(up))
@@ -301,10 +350,11 @@ func (o view) addFeatures(v *vector, i int, s *pageStats) {
 		v.addJoined("type-", KindNames[k], s.types[k])
 	}
 	v.addFeature("corelinks", ratioOf(o.Boxes[s.core].Linked, o.Boxes[s.core].Text))
-	// neighbours
-	o.addNeighbour(v, i, i-1, "-1")
-	o.addNeighbour(v, i, i+1, "+1")
-	// words
+}
+
+// addHeading appends what line i says, and features of the heading above it.
+func (o view) addHeading(v *vector, i int) {
+	b := &o.Lines[i]
 	for _, k := range [...]int{outline.SaysMore, outline.SaysBy} {
 		v.addJoinedBit("says-", outline.SaysNames[k], b.Says&(1<<k) != 0)
 	}
@@ -326,7 +376,10 @@ func (o view) addFeatures(v *vector, i int, s *pageStats) {
 	for _, k := range [...]int{outline.SaysMore, outline.SaysComment, outline.SaysShop} {
 		v.addJoinedBit("said-", outline.SaysNames[k], said&(1<<k) != 0)
 	}
-	// things that stand on the page again and again
+}
+
+// addRepetition appends features of the elements like those around the line that the page repeats.
+func (o view) addRepetition(v *vector, b *outline.Line, s *pageStats) {
 	kin, rise := o.repeatedSignature(b.Box)
 	most := outline.Kin{}
 	if rise >= 0 {
@@ -338,7 +391,10 @@ func (o view) addFeatures(v *vector, i int, s *pageStats) {
 	v.addFeature("kinheads", ratioOf(most.Heads, most.Boxes))
 	v.addFeature("kintext", ratioOf(most.Size, s.text))
 	v.addFeature("bestarticle", ratioOf(o.Boxes[s.article].Prose, s.prose))
-	// page
+}
+
+// addPage appends features that all lines of the page have.
+func (o view) addPage(v *vector, s *pageStats) {
 	v.addFeature("pageprose", log2Of(s.prose))
 	v.addFeature("pageblocks", log2Of(int32(len(o.Lines))))
 	v.addFeature("pagelinks", ratioOf(s.linked, s.text))

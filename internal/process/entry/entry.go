@@ -14,13 +14,13 @@ import (
 	"fmt"
 	"strings"
 
-	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/errormask"
 	"hce/dc/internal/wire/prop"
 	"hce/dc/internal/wire/result"
 )
 
 func scraperErrorf(format string, args ...any) error {
-	return &wire.MaskError{Mask: wire.ErrScraper, Err: fmt.Errorf(format, args...)}
+	return &errormask.Error{Mask: errormask.Scraper, Err: fmt.Errorf(format, args...)}
 }
 
 // Custom returns a result for each object of a JSON list of objects, or of lists of objects: each

@@ -12,6 +12,7 @@ import (
 	"hce/dc/internal/testkit/testgolden"
 	"hce/dc/internal/web/feed"
 	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/errormask"
 	"hce/dc/internal/wire/result"
 )
 
@@ -30,7 +31,7 @@ func describe(w *strings.Builder, r result.Result) {
 
 func describeError(w *strings.Builder, err error) {
 	if err != nil {
-		fmt.Fprintf(w, "error %s: %v\n", strings.Join(wire.MaskOf(err).Names(), " "), err)
+		fmt.Fprintf(w, "error %s: %v\n", strings.Join(errormask.Of(err).Names(), " "), err)
 	}
 }
 
@@ -132,7 +133,7 @@ func FuzzEntries(f *testing.F) {
 		before := bytes.Clone(raw)
 		r, _, _ := Feed(md5, raw)
 		results, err := Custom(md5, page, raw)
-		if len(results) == 0 || err != nil && wire.MaskOf(err) != wire.ErrScraper {
+		if len(results) == 0 || err != nil && errormask.Of(err) != errormask.Scraper {
 			t.Errorf("%d results, %v", len(results), err)
 		}
 		stored, err := result.Encode(append(results, r), nil)

@@ -5,16 +5,16 @@ import (
 	"strings"
 
 	"hce/dc/internal/web/dates"
-	"hce/dc/internal/wire"
 	"hce/dc/internal/wire/prop"
 	"hce/dc/internal/wire/result"
+	"hce/dc/internal/wire/schema"
 )
 
 // Feed returns the tags of a feed entry, as feed.Entry.Document wrote it: one for each field,
 // parent_rss_feed and parent_rss_feed_urlMd5. published is the date of the field published, or
 // else the one that the crawler found, in UTC; "" if there is no date. With an error the result
 // has no tags.
-func Feed(md5 string, raw []byte) (r result.Result, published wire.Date, err error) {
+func Feed(md5 string, raw []byte) (r result.Result, published schema.Date, err error) {
 	var document struct {
 		Entry      prop.Members `json:"entry"`
 		Feed       string       `json:"parent_rss_feed"`
@@ -49,12 +49,12 @@ func Feed(md5 string, raw []byte) (r result.Result, published wire.Date, err err
 	return r, published, nil
 }
 
-func dateOf(text string) wire.Date {
+func dateOf(text string) schema.Date {
 	t, ok := dates.Parse(text)
 	if y := t.Year(); !ok || y < 1900 || y > 9999 {
 		return ""
 	}
-	return wire.DateOf(t)
+	return schema.DateOf(t)
 }
 
 // Members of objects that are the text of a field. The last ones of objectKeys are those of a

@@ -45,7 +45,6 @@ const (
 // Set is a compiled set of fields. Goroutines may share it.
 type Set struct {
 	fields []field // by name
-	count  int
 }
 
 // field is a compiled Field.

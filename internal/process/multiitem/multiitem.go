@@ -9,6 +9,9 @@ import (
 	"strconv"
 
 	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/errormask"
+	"hce/dc/internal/wire/schema"
+	"hce/dc/internal/wire/urlkey"
 )
 
 // maxURL is the most bytes of the URL of a row.
@@ -17,17 +20,17 @@ const maxURL = 4096
 // Part is one result of a page.
 type Part struct {
 	TagsCount, TagsMask int64
-	Bits                wire.ErrorMask // of this result
-	Published           wire.Date      // PDate; may be ""
+	Bits                errormask.Mask // of this result
+	Published           schema.Date    // PDate; may be ""
 	Hash                string         // ContentURLMd5; may be ""
-	// Content returns the JSON to store with the row. Its result has the ID wire.KeyOfURL(URL(page.URL, n)), and
+	// Content returns the JSON to store with the row. Its result has the ID urlkey.Of(URL(page.URL, n)), and
 	// its text the row's mask. An error sets the bit ErrScraper.
 	Content func(row *wire.URL) ([]byte, error)
 }
 
 // Options of Split.
 type Options struct {
-	Now wire.Date
+	Now schema.Date
 	// Room is the number of items that the batch may still get (Batch.maxItems); -1: no limit.
 	Room int64
 }
@@ -41,7 +44,7 @@ func URL(page string, n int) string { return page + "#" + strconv.Itoa(n) }
 // has maxErrors errors. The content of an item that reaches maxResourceSize is not stored. The
 // counters of site are those before this page: the caller adds the items of earlier pages. site
 // and page are not changed.
-func Split(page *wire.URL, site *wire.Site, parts []Part, o Options) (items []wire.ExtractedItem, bits wire.ErrorMask) {
+func Split(page *wire.URL, site *wire.Site, parts []Part, o Options) (items []wire.ExtractedItem, bits errormask.Mask) {
 	s := splitting{Options: o, page: page, site: site, errors: site.Errors}
 	if len(parts) < 2 {
 		return nil, 0
@@ -57,7 +60,7 @@ func Split(page *wire.URL, site *wire.Site, parts []Part, o Options) (items []wi
 		}
 		item := s.makeItem(n, parts[n], full)
 		items = append(items, item)
-		full |= item.Row.ErrorMask & wire.ErrSiteMaxErrors
+		full |= item.Row.ErrorMask & errormask.SiteMaxErrors
 	}
 	return items, 0
 }
@@ -71,25 +74,25 @@ type splitting struct {
 }
 
 // exceededLimits returns the bits of the limits that leave no room for item n.
-func (s *splitting) exceededLimits(n int) (bits wire.ErrorMask) {
+func (s *splitting) exceededLimits(n int) (bits errormask.Mask) {
 	added := int64(n) - 1
 	if s.site.MaxURLs > 0 && s.site.CollectedURLs+added >= s.site.MaxURLs || s.Room >= 0 && added >= s.Room {
-		bits |= wire.ErrMaxItems
+		bits |= errormask.MaxItems
 	}
 	if s.site.MaxResources > 0 && s.site.Resources+added >= s.site.MaxResources {
-		bits |= wire.ErrProcessorMaxResources
+		bits |= errormask.ProcessorMaxResources
 	}
 	if s.page.MaxURLsFromPage > 0 && added >= s.page.MaxURLsFromPage {
-		bits |= wire.ErrMaxURLsFromPage
+		bits |= errormask.MaxURLsFromPage
 	}
 	if len(URL(s.page.URL, n)) > maxURL {
-		bits |= wire.ErrBadURL
+		bits |= errormask.BadURL
 	}
 	return bits
 }
 
 // makeItem returns item n. more are bits of its row that are not of the part.
-func (s *splitting) makeItem(n int, part Part, more wire.ErrorMask) wire.ExtractedItem {
+func (s *splitting) makeItem(n int, part Part, more errormask.Mask) wire.ExtractedItem {
 	item := wire.ExtractedItem{Row: newRow(s.page, URL(s.page.URL, n), s.Now)}
 	row := &item.Row
 	row.TagsCount, row.TagsMask = part.TagsCount, part.TagsMask
@@ -101,13 +104,13 @@ func (s *splitting) makeItem(n int, part Part, more wire.ErrorMask) wire.Extract
 	content, err := part.Content(row)
 	switch {
 	case err != nil:
-		row.ErrorMask |= wire.ErrScraper
+		row.ErrorMask |= errormask.Scraper
 	case s.site.MaxResourceSize > 0 && int64(len(content)) >= s.site.MaxResourceSize:
-		row.ErrorMask |= wire.ErrSize
+		row.ErrorMask |= errormask.Size
 	default:
 		item.Content = content
 	}
-	if part.Bits == 0 && row.ErrorMask&(wire.ErrScraper|wire.ErrSize) != 0 {
+	if part.Bits == 0 && row.ErrorMask&(errormask.Scraper|errormask.Size) != 0 {
 		s.countFailure(row)
 	}
 	if row.ErrorMask != 0 {
@@ -119,15 +122,15 @@ func (s *splitting) makeItem(n int, part Part, more wire.ErrorMask) wire.Extract
 // countFailure counts an item with an error.
 func (s *splitting) countFailure(row *wire.URL) {
 	if s.errors++; s.site.MaxErrors > 0 && s.errors >= s.site.MaxErrors {
-		row.ErrorMask |= wire.ErrSiteMaxErrors
+		row.ErrorMask |= errormask.SiteMaxErrors
 	}
 }
 
 // newRow returns the row of an item: that of the page, from which its raw contents are copied,
 // without what belongs to the page alone.
-func newRow(page *wire.URL, url string, now wire.Date) wire.URL {
+func newRow(page *wire.URL, url string, now schema.Date) wire.URL {
 	row := *page
-	row.URL, row.URLMd5, row.ParentMd5 = url, wire.KeyOfURL(url), page.URLMd5
+	row.URL, row.URLMd5, row.ParentMd5 = url, urlkey.Of(url), page.URLMd5
 	row.Type, row.State, row.Status = wire.TypeSingle, wire.URLEnabled, wire.StatusProcessed
 	row.Crawled, row.Processed, row.Depth = 1, 1, page.Depth+1
 	row.LinksI, row.LinksE, row.Freq = 0, 0, 0

@@ -8,14 +8,17 @@ import (
 	"testing"
 
 	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/errormask"
+	"hce/dc/internal/wire/schema"
+	"hce/dc/internal/wire/urlkey"
 )
 
-const now = wire.Date("2026-03-01 10:00:00")
+const now = schema.Date("2026-03-01 10:00:00")
 
 func pageRow() wire.URL {
 	page := wire.NewURL("0123", "http://shop.example/list")
 	page.ContentType, page.Charset, page.HTTPCode, page.BatchID, page.Depth = "text/html", "utf-8", 200, 7, 2
-	page.RawContentMd5, page.ErrorMask, page.ContentMask, page.Size = "0a", wire.ErrTimeout, 1, 500
+	page.RawContentMd5, page.ErrorMask, page.ContentMask, page.Size = "0a", errormask.Timeout, 1, 500
 	page.Status, page.ETag, page.MRateCounter, page.LinksI, page.Freq = wire.StatusProcessing, "tag", 3, 9, 4
 	page.PDate = "2020-01-01 00:00:00"
 	return page
@@ -31,7 +34,7 @@ func products(n int, failed ...int) []Part {
 		}}
 	}
 	for _, i := range failed {
-		parts[i].Bits = wire.ErrRegexp
+		parts[i].Bits = errormask.Regexp
 	}
 	return parts
 }
@@ -45,7 +48,7 @@ func TestRow(t *testing.T) {
 		t.Fatalf("%d items, bits %d, page %s", len(items), bits, page.URL)
 	}
 	got := items[0].Row
-	if got.URL != "http://shop.example/list#1" || got.URLMd5 != wire.Md5(got.URL) || got.URLMd5 != wire.KeyOfURL(URL(page.URL, 1)) || got.ParentMd5 != page.URLMd5 {
+	if got.URL != "http://shop.example/list#1" || got.URLMd5 != wire.Md5(got.URL) || got.URLMd5 != urlkey.Of(URL(page.URL, 1)) || got.ParentMd5 != page.URLMd5 {
 		t.Errorf("keys of %+v", got)
 	}
 	if got.Type != wire.TypeSingle || got.State != wire.URLEnabled || got.Status != wire.StatusProcessed || got.Crawled != 1 || got.Processed != 1 || got.ErrorMask != 0 {
@@ -64,7 +67,7 @@ func TestRow(t *testing.T) {
 	if want := got.URLMd5 + " product 1 0"; string(items[0].Content) != want {
 		t.Errorf("content %s, want %s", items[0].Content, want)
 	}
-	if two := items[1].Row; two.URL != "http://shop.example/list#2" || two.ErrorMask != wire.ErrRegexp || two.State != wire.URLError {
+	if two := items[1].Row; two.URL != "http://shop.example/list#2" || two.ErrorMask != errormask.Regexp || two.State != wire.URLError {
 		t.Errorf("second item %+v", two)
 	}
 }
@@ -84,8 +87,8 @@ func TestDatesAreTexts(t *testing.T) {
 }
 
 // describe writes items as "NUMBER:BIT,BIT", and "-" behind items without content.
-func describe(items []wire.ExtractedItem, bits wire.ErrorMask) string {
-	one := func(name string, mask wire.ErrorMask) string {
+func describe(items []wire.ExtractedItem, bits errormask.Mask) string {
+	one := func(name string, mask errormask.Mask) string {
 		var list []string
 		for _, b := range mask.Bits() {
 			list = append(list, fmt.Sprint(b.Bit))

@@ -51,22 +51,6 @@ func (o *Outline) addText(i int32, s []byte, link, bold bool) {
 	for j := 0; j < len(s); {
 		c := s[j]
 		k := ClassOf[c]
-		if k == 0 {
-			if blank {
-				words++
-				blank = false
-				if from < 0 {
-					from = j
-				}
-			}
-			h = (h ^ uint32(c)) * 16777619
-			if c < 0x80 || c >= 0xC0 {
-				chars++
-			}
-			j++
-			to = j
-			continue
-		}
 		if k == Blank {
 			blank = true
 			j++
@@ -74,41 +58,23 @@ func (o *Outline) addText(i int32, s []byte, link, bold bool) {
 		}
 		w := 1
 		if k == Multibyte {
-			if w = BlankAt(s, j); w > 0 {
-				blank = true
-				j += w
+			if skip, isBlank := skipAt(s, j); skip > 0 {
+				blank = blank || isBlank
+				j += skip
 				continue
 			}
-			if w = InvisibleAt(s, j); w > 0 {
-				j += w
-				continue
-			}
-			w = 1
-			switch {
-			case c >= 0xF0:
-				w = min(4, len(s)-j)
-			case c >= 0xE0:
-				w = min(3, len(s)-j)
-				if c >= 0xE3 && c <= 0xED && w == 3 { // Chinese, Japanese, Korean
-					if c == 0xE3 && s[j+1] == 0x80 && (s[j+2] == 0x82 || s[j+2] == 0x81) {
-						if s[j+2] == 0x82 {
-							stops++
-						} else {
-							commas++
-						}
-					} else if !blank {
+			w = widthAt(s, j)
+			if w == 3 {
+				switch markAt(s, j) {
+				case commaMark:
+					commas++
+				case stopMark:
+					stops++
+				case ideograph:
+					if !blank {
 						words += int32(j) & 1 // two characters count as one word
 					}
-				} else if c == 0xEF && w == 3 && s[j+1] == 0xBC {
-					switch s[j+2] {
-					case 0x8C:
-						commas++
-					case 0x81, 0x9F:
-						stops++
-					}
 				}
-			default:
-				w = min(2, len(s)-j)
 			}
 		}
 		if blank {
@@ -117,6 +83,15 @@ func (o *Outline) addText(i int32, s []byte, link, bold bool) {
 			if from < 0 {
 				from = j
 			}
+		}
+		if k == 0 {
+			h = (h ^ uint32(c)) * 16777619
+			if c < 0x80 || c >= 0xC0 {
+				chars++
+			}
+			j++
+			to = j
+			continue
 		}
 		chars++
 		switch k {
@@ -130,12 +105,8 @@ func (o *Outline) addText(i int32, s []byte, link, bold bool) {
 			stops++
 		case cSymbol:
 			b.Symbols++
-		case cMoney:
-			b.Money = true
-		case Multibyte:
-			if c == 0xE2 && w == 3 && s[j+1] == 0x82 || c == 0xC2 && w == 2 && s[j+1] == 0xA3 {
-				b.Money = true // euro and others, pound
-			}
+		case cMoney, Multibyte:
+			b.Money = b.Money || isMoney(s[j:j+w])
 		}
 		for x := 0; x < w; x++ {
 			h = (h ^ uint32(s[j+x])) * 16777619
@@ -146,12 +117,68 @@ func (o *Outline) addText(i int32, s []byte, link, bold bool) {
 	if from < 0 {
 		return
 	}
-	if b.Size == 0 {
-		b.Start = s[from]
-	}
-	size := int32(to - from)
 	b.Hash = h
 	b.Words, b.Chars, b.Commas, b.Stops, b.Digits, b.Uppers = words, chars, commas, stops, digits, uppers
+	b.addSpan(s[from:to], link, bold)
+}
+
+// skipAt returns the bytes of a blank or an invisible character at s[j]; 0 for another one.
+func skipAt(s []byte, j int) (bytes int, isBlank bool) {
+	if w := BlankAt(s, j); w > 0 {
+		return w, true
+	}
+	return InvisibleAt(s, j), false
+}
+
+// isMoney reports whether a character is the sign of a currency: dollar, pound, euro and those next to it.
+func isMoney(c []byte) bool {
+	return c[0] == '$' || len(c) == 3 && c[0] == 0xE2 && c[1] == 0x82 || len(c) == 2 && c[0] == 0xC2 && c[1] == 0xA3
+}
+
+// widthAt returns the bytes of the character at s[j], which is not ASCII.
+func widthAt(s []byte, j int) int {
+	switch c := s[j]; {
+	case c >= 0xF0:
+		return min(4, len(s)-j)
+	case c >= 0xE0:
+		return min(3, len(s)-j)
+	}
+	return min(2, len(s)-j)
+}
+
+// mark is what a character of three bytes means.
+type mark uint8
+
+const (
+	noMark    mark = iota
+	commaMark      // of Chinese or Japanese
+	stopMark
+	ideograph // a character of Chinese, Japanese or Korean
+)
+
+// markAt returns what the character of three bytes at s[j] means.
+func markAt(s []byte, j int) mark {
+	switch c, d, e := s[j], s[j+1], s[j+2]; {
+	case c == 0xE3 && d == 0x80 && e == 0x82:
+		return stopMark
+	case c == 0xE3 && d == 0x80 && e == 0x81:
+		return commaMark
+	case c >= 0xE3 && c <= 0xED:
+		return ideograph
+	case c == 0xEF && d == 0xBC && e == 0x8C:
+		return commaMark
+	case c == 0xEF && d == 0xBC && (e == 0x81 || e == 0x9F):
+		return stopMark
+	}
+	return noMark
+}
+
+// addSpan adds the bytes of a text, without the blanks around it.
+func (b *Line) addSpan(s []byte, link, bold bool) {
+	if b.Size == 0 {
+		b.Start = s[0]
+	}
+	size := int32(len(s))
 	b.Size += size
 	if link {
 		b.Linked += size
@@ -159,5 +186,5 @@ func (o *Outline) addText(i int32, s []byte, link, bold bool) {
 	if bold {
 		b.Bold += size
 	}
-	b.end, _ = utf8.DecodeLastRune(s[from:to])
+	b.end, _ = utf8.DecodeLastRune(s)
 }

@@ -4,8 +4,8 @@ import (
 	"strings"
 
 	"hce/dc/internal/web/pdate"
-	"hce/dc/internal/wire"
 	"hce/dc/internal/wire/result"
+	"hce/dc/internal/wire/schema"
 )
 
 // Names of the tags.
@@ -35,7 +35,7 @@ func Apply(r *result.Result, s Sources, rules Rules) Resolved {
 			s.Others = append(s.Others, t.First())
 		}
 		if at, ok := s.Read(t.First(), rules); ok {
-			others = append(others, serviceTag(t.Name+normalized, at.Wall().Format(wire.DateLayout)))
+			others = append(others, serviceTag(t.Name+normalized, at.Wall().Format(schema.DateLayout)))
 		}
 	}
 	found := Resolve(s, rules)

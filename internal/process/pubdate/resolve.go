@@ -11,6 +11,7 @@ import (
 	"hce/dc/internal/web/pdate"
 	"hce/dc/internal/wire"
 	"hce/dc/internal/wire/prop"
+	"hce/dc/internal/wire/schema"
 )
 
 // Sources are what is known about the date of a page. An empty field is a source without a
@@ -40,7 +41,7 @@ type Sources struct {
 // Resolved is the publication date of a page.
 type Resolved struct {
 	Value  dates.Value // zero: no source has a date
-	Date   wire.Date   // the time on the clock of the page; "" without a date
+	Date   schema.Date // the time on the clock of the page; "" without a date
 	Zone   string      // its offset from UTC, such as "+0900"; "": the source states none
 	Source int64       // the bit of the source that won
 	// Assumed says that Date is not when the page was published: it is the time of processing, the first
@@ -121,7 +122,7 @@ func (r *resolver) addError(err error) {
 
 // setDate stores a date and the zone that it states.
 func (r *resolver) setDate(v dates.Value) {
-	r.out.Value, r.out.Date, r.out.Zone = v, wire.Date(v.Wall().Format(wire.DateLayout)), v.Zone()
+	r.out.Value, r.out.Date, r.out.Zone = v, schema.Date(v.Wall().Format(schema.DateLayout)), v.Zone()
 }
 
 // dateFromSource returns the date of a source. Other bits are sources of the crawler.

@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/errormask"
 	"hce/dc/internal/wire/result"
 )
 
@@ -26,7 +26,7 @@ func TestExamplesOfThePage(t *testing.T) {
 	tea := result.Result{Time: 12300 * time.Microsecond, Metrics: map[string]float64{"TAGS_NUMBER": 1}, Tags: []result.Tag{
 		{Name: "title", Data: []string{`Tea "Black"`}, XPath: "//h1", Extractor: "ScrapyExtractor", Lang: "en", LangSuffix: "_language"},
 	}}
-	values := Values{CrawlingTime: 1250 * time.Millisecond, Errors: wire.ErrTimeout, Defaults: map[string]string{"price": "0"}}
+	values := Values{CrawlingTime: 1250 * time.Millisecond, Errors: errormask.Timeout, Defaults: map[string]string{"price": "0"}}
 	check := func(item, want string, r *result.Result) {
 		f := &Format{name: "json", escape: escapeJSON}
 		f.readItem(item)

@@ -14,7 +14,7 @@ import (
 	"fmt"
 	"strings"
 
-	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/errormask"
 	"hce/dc/internal/wire/prop"
 )
 
@@ -87,7 +87,7 @@ func Parse(raw json.RawMessage) (*Format, error) {
 }
 
 func refusalError(err error) error {
-	return &wire.MaskError{Mask: wire.ErrTemplateSource, Err: fmt.Errorf("output_format %w", err)}
+	return &errormask.Error{Mask: errormask.TemplateSource, Err: fmt.Errorf("output_format %w", err)}
 }
 
 // readItem splits the item at its macros.

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/errormask"
 	"hce/dc/internal/wire/result"
 )
 
@@ -20,7 +20,7 @@ const (
 // Values are the values of macros that are not in the result.
 type Values struct {
 	CrawlingTime time.Duration     // %crawler_time%
-	Errors       wire.ErrorMask    // %errors_mask%: bits of the row, with those of this result
+	Errors       errormask.Mask    // %errors_mask%: bits of the row, with those of this result
 	Defaults     map[string]string // default of the rule of each tag, for tags that were not found
 	// EachTag says that the template has no tags: an item with %tag_name%, %tag_value% or
 	// %extractor_value% is repeated for each found tag.

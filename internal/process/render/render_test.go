@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"hce/dc/internal/testkit/testgolden"
-	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/errormask"
 	"hce/dc/internal/wire/result"
 )
 
@@ -22,7 +22,7 @@ type request struct {
 		Metrics map[string]float64
 	}
 	Crawling  time.Duration // ms
-	Errors    wire.ErrorMask
+	Errors    errormask.Mask
 	Defaults  map[string]string
 	EachTag   bool
 	Languages []string
@@ -93,8 +93,8 @@ func TestParse(t *testing.T) {
 			if got := errorText(err); got != tt.err {
 				t.Errorf("error %q, want %q", got, tt.err)
 			}
-			if err != nil && wire.MaskOf(err) != wire.ErrTemplateSource {
-				t.Errorf("bits %v", wire.MaskOf(err).Names())
+			if err != nil && errormask.Of(err) != errormask.TemplateSource {
+				t.Errorf("bits %v", errormask.Of(err).Names())
 			}
 		})
 	}
@@ -136,7 +136,7 @@ func TestMacroNames(t *testing.T) {
 // that all results shared.
 func TestErrorsMaskIsOfEachResult(t *testing.T) {
 	f := parse(t, `{"name":"text","item":"%title% %errors_mask%"}`)
-	for title, bits := range map[string]wire.ErrorMask{"a 0": 0, "b 549755813888": wire.ErrMandatoryTemplate, "c 18446744073709551615": 1<<64 - 1} {
+	for title, bits := range map[string]errormask.Mask{"a 0": 0, "b 549755813888": errormask.MandatoryTemplate, "c 18446744073709551615": 1<<64 - 1} {
 		r := result.Result{Tags: []result.Tag{{Name: "title", Data: []string{title[:1]}}}}
 		if got, _ := f.Render(&r, Values{Errors: bits}); got != title {
 			t.Errorf("got %q, want %q", got, title)
@@ -278,7 +278,7 @@ func FuzzRender(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, format []byte, value string) {
 		f, err := Parse(format)
-		if f == nil || err != nil && wire.MaskOf(err) != wire.ErrTemplateSource {
+		if f == nil || err != nil && errormask.Of(err) != errormask.TemplateSource {
 			return
 		}
 		empty, err := f.Render(&result.Result{}, Values{})

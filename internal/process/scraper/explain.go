@@ -8,8 +8,8 @@ import (
 	"hce/dc/internal/process/article"
 	"hce/dc/internal/process/template"
 	"hce/dc/internal/web/filter"
-	"hce/dc/internal/wire"
 	"hce/dc/internal/wire/result"
+	"hce/dc/internal/wire/schema"
 )
 
 // Explanation says how a page was read, and what won. Page.Explain asks for it.
@@ -64,10 +64,10 @@ type ExplainedResult struct {
 
 // ExplainedDate is the publication date.
 type ExplainedDate struct {
-	Date   wire.Date `json:"date"` // "": none is stored
-	Zone   string    `json:"zone"`
-	Source string    `json:"source"`
-	Steps  []string  `json:"steps"` // one decision each
+	Date   schema.Date `json:"date"` // "": none is stored
+	Zone   string      `json:"zone"`
+	Source string      `json:"source"`
+	Steps  []string    `json:"steps"` // one decision each
 }
 
 // ExplainedTag is a tag, and what found it.

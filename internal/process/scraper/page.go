@@ -4,6 +4,8 @@ import (
 	"time"
 
 	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/errormask"
+	"hce/dc/internal/wire/schema"
 )
 
 // Page is the newest raw content of a URL, and what its extraction depends on.
@@ -22,7 +24,7 @@ type Page struct {
 	Fields    map[string]string // of the row, by JSON name, if Rules.Needs says so
 
 	CrawlingTime time.Duration
-	Mask         wire.ErrorMask // of the row
+	Mask         errormask.Mask // of the row
 	Now          time.Time
 	Fetched      time.Time // when the page was there for certain, at the earliest; zero: Now
 
@@ -57,7 +59,7 @@ type Output struct {
 	Refused bool                 // a filter refuses the content
 	// Resource says that the content is for programs, such as a script or JSON: it has no text, and no error.
 	Resource bool
-	Bits     wire.ErrorMask
+	Bits     errormask.Mask
 	Message  string   // the reason for Bits, for the log
 	Links    []string // that LINK_RESOLVE asks to resolve, absolute, each once
 	Dropped  []string // media that filters and limits of the site exclude, with the reason
@@ -69,12 +71,12 @@ type Output struct {
 type Item struct {
 	Content             []byte // JSON; nil: there are no tags
 	TagsCount, TagsMask int64
-	Published           wire.Date
+	Published           schema.Date
 	Hash                string // ContentURLMd5, or ""
 }
 
 // Fail adds error bits and their reasons.
-func (o *Output) Fail(bits wire.ErrorMask, reasons ...error) {
+func (o *Output) Fail(bits errormask.Mask, reasons ...error) {
 	o.Bits |= bits
 	for _, reason := range reasons {
 		if o.Message != "" {

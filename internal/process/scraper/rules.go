@@ -23,7 +23,7 @@ import (
 	"hce/dc/internal/process/render"
 	"hce/dc/internal/process/template"
 	"hce/dc/internal/web/filter"
-	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/errormask"
 	"hce/dc/internal/wire/prop"
 	"hce/dc/internal/wire/property"
 	"hce/dc/internal/wire/result"
@@ -42,7 +42,7 @@ const rawData = "raw-data"
 
 // Problem is a rule that cannot be followed.
 type Problem struct {
-	Bits wire.ErrorMask
+	Bits errormask.Mask
 	Text string // names the property, what is wrong and what is left out
 }
 
@@ -118,7 +118,7 @@ func Compile(s *Source) (*Rules, []Problem) {
 	set, broken := filter.Compile(s.Filters)
 	c.filters = set
 	for _, err := range broken {
-		c.addProblem(wire.ErrBatchItem, err)
+		c.addProblem(errormask.BatchItem, err)
 	}
 	c.mediaFilters = slices.ContainsFunc(s.Filters, func(f filter.Rule) bool { return f.Mode == 1 && f.State != 0 })
 	c.options = property.Parsed(c.p, "PROCESSOR_PROPERTIES", parseOptions)
@@ -141,17 +141,17 @@ func Compile(s *Source) (*Rules, []Problem) {
 		c.Links = nil
 	}
 	for _, err := range c.p.Errs {
-		c.addProblem(wire.ErrBatchItem, err)
+		c.addProblem(errormask.BatchItem, err)
 	}
 	return c.Rules, c.problems
 }
 
 // addProblem adds a problem. An error may have bits of its own.
-func (c *compiling) addProblem(bits wire.ErrorMask, err error) {
+func (c *compiling) addProblem(bits errormask.Mask, err error) {
 	if err == nil {
 		return
 	}
-	c.problems = append(c.problems, Problem{cmp.Or(wire.MaskOf(err), bits), err.Error()})
+	c.problems = append(c.problems, Problem{cmp.Or(errormask.Of(err), bits), err.Error()})
 }
 
 func parseOptions(text string) (options, error) {
@@ -187,7 +187,7 @@ func (c *compiling) readExtractors() {
 	}
 	if raw, given := c.options.keys["algorithm"]; given {
 		if err := prop.Decode(string(raw), &algorithm); err != nil {
-			c.addProblem(wire.ErrScraper, fmt.Errorf("property PROCESSOR_PROPERTIES has algorithm %s: %w", prop.Clip(string(raw)), err))
+			c.addProblem(errormask.Scraper, fmt.Errorf("property PROCESSOR_PROPERTIES has algorithm %s: %w", prop.Clip(string(raw)), err))
 		}
 	}
 	c.algorithm = cmp.Or(strings.TrimSpace(algorithm.Name), c.p.Text("PROCESSOR_ALGORITHM"), extractor.DefaultAlgorithm)
@@ -195,22 +195,22 @@ func (c *compiling) readExtractors() {
 	var err error
 	if text := c.propertyOrKey("SCRAPER_SCRAPY_PRECONFIGURED", "SCRAPER_SCRAPY_PRECONFIGURED"); text != "" {
 		if o.Rules, err = extractor.ParsePreconfigured(text); err != nil {
-			c.addProblem(wire.ErrScraper, fmt.Errorf("property SCRAPER_SCRAPY_PRECONFIGURED %w", err))
+			c.addProblem(errormask.Scraper, fmt.Errorf("property SCRAPER_SCRAPY_PRECONFIGURED %w", err))
 		}
 	}
 	if text := c.options.keyText("tagsValidator"); text != "" {
 		if o.Validator, err = extractor.ParseValidator(text); err != nil {
-			c.addProblem(wire.ErrScraper, fmt.Errorf("property PROCESSOR_PROPERTIES has tagsValidator that %w", err))
+			c.addProblem(errormask.Scraper, fmt.Errorf("property PROCESSOR_PROPERTIES has tagsValidator that %w", err))
 		}
 	}
 	if c.algorithm == rawData {
 		return
 	}
 	if c.dynamic, err = parseExtractors(c.options.keyText("modules"), c.algorithm, o); err != nil {
-		c.addProblem(wire.ErrScraper, fmt.Errorf("property PROCESSOR_PROPERTIES: %w; the default extractors are used", err))
+		c.addProblem(errormask.Scraper, fmt.Errorf("property PROCESSOR_PROPERTIES: %w; the default extractors are used", err))
 		c.algorithm = extractor.DefaultAlgorithm
 		c.dynamic, err = parseExtractors("", c.algorithm, o)
-		c.addProblem(wire.ErrScraper, err)
+		c.addProblem(errormask.Scraper, err)
 	}
 }
 
@@ -234,7 +234,7 @@ func (c *compiling) readTemplates() {
 	text := cmp.Or(c.p.Text("template"), c.p.Text("TEMPLATE"))
 	set, err := template.Parse(text)
 	if err != nil {
-		c.addProblem(wire.ErrTemplateSource, fmt.Errorf("property template %w; no template is used", err))
+		c.addProblem(errormask.TemplateSource, fmt.Errorf("property template %w; no template is used", err))
 		set, _ = template.Parse("")
 	}
 	c.templates = set
@@ -248,14 +248,14 @@ func (c *compiling) readTemplates() {
 	for _, t := range set.Templates {
 		f, err := render.Parse(t.OutputFormat)
 		if err != nil {
-			c.addProblem(wire.ErrTemplateSource, fmt.Errorf("property template, %s: %w", t.Label(), err))
+			c.addProblem(errormask.TemplateSource, fmt.Errorf("property template, %s: %w", t.Label(), err))
 		}
 		if f != nil {
 			c.formats[t] = f
 		}
 	}
 	if c.text, err = template.ParseText(c.options.raw); err != nil {
-		c.addProblem(wire.ErrScraper, fmt.Errorf("property PROCESSOR_PROPERTIES %w", err))
+		c.addProblem(errormask.Scraper, fmt.Errorf("property PROCESSOR_PROPERTIES %w", err))
 		c.text = &template.Text{}
 	}
 	c.reduces = c.options.keys["SCRAPER_TEXT_REDUCER"] != nil
@@ -266,7 +266,7 @@ func (c *compiling) readTemplates() {
 func (c *compiling) readSources() {
 	var err error
 	if c.Sources, err = template.ParseSources(c.p.Text("TEMPLATE_SOURCE")); err != nil {
-		c.addProblem(wire.ErrTemplateSource, fmt.Errorf("property TEMPLATE_SOURCE %w", err))
+		c.addProblem(errormask.TemplateSource, fmt.Errorf("property TEMPLATE_SOURCE %w", err))
 	}
 	for i := range c.Sources {
 		if !c.Sources[i].Scheduled() {
@@ -281,17 +281,17 @@ func (c *compiling) readResults() {
 	var err error
 	if text := c.propertyOrKey("SCRAPER_METRICS", "metrics"); text != "" {
 		if c.metrics, err = ranking.ParseMetrics(text); err != nil {
-			c.addProblem(wire.ErrScraper, fmt.Errorf("property SCRAPER_METRICS %w", err))
+			c.addProblem(errormask.Scraper, fmt.Errorf("property SCRAPER_METRICS %w", err))
 		}
 	}
 	if c.best = c.p.Text("DEFAULT_METRIC"); c.best != "" {
 		if c.best, err = ranking.CheckMetric(c.best); err != nil {
-			c.addProblem(wire.ErrScraper, fmt.Errorf("property DEFAULT_METRIC: %w", err))
+			c.addProblem(errormask.Scraper, fmt.Errorf("property DEFAULT_METRIC: %w", err))
 		}
 	}
 	if text := c.options.keyText("SCRAPER_LANG_DETECT"); text != "" {
 		if c.languages, err = language.Parse(text); err != nil {
-			c.addProblem(wire.ErrScraper, fmt.Errorf("property PROCESSOR_PROPERTIES has SCRAPER_LANG_DETECT that %w", err))
+			c.addProblem(errormask.Scraper, fmt.Errorf("property PROCESSOR_PROPERTIES has SCRAPER_LANG_DETECT that %w", err))
 		}
 	}
 	if c.p.Text("TAGS_TYPES") != "" {
@@ -308,7 +308,7 @@ func (c *compiling) readResults() {
 	mask := c.propertyOrKey("URL_NORMALIZE_MASK_PROCESSOR", "URL_NORMALIZE_MASK_PROCESSOR")
 	var n prop.Int
 	if mask != "" && prop.Decode(mask, &n) != nil {
-		c.addProblem(wire.ErrBatchItem, fmt.Errorf("property URL_NORMALIZE_MASK_PROCESSOR has %q; expected a number", prop.Clip(mask)))
+		c.addProblem(errormask.BatchItem, fmt.Errorf("property URL_NORMALIZE_MASK_PROCESSOR has %q; expected a number", prop.Clip(mask)))
 	}
 	c.mask = canonical.Mask(n)
 }

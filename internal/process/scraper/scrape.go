@@ -30,7 +30,9 @@ import (
 	"hce/dc/internal/web/pdate"
 	"hce/dc/internal/web/xpath"
 	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/errormask"
 	"hce/dc/internal/wire/result"
+	"hce/dc/internal/wire/schema"
 )
 
 // scrape is the extraction of one page.
@@ -87,7 +89,7 @@ func (s *scrape) addTemplates() {
 	rules.templates, rules.formats = rules.templates.Clone(), maps.Clone(rules.formats)
 	for _, source := range s.Templates {
 		if err := rules.templates.Merge(source.Name, source.Text); err != nil {
-			s.addFault(wire.ErrTemplateSource, "property TEMPLATE_SOURCE, %s: the template %v", source.Source, err)
+			s.addFault(errormask.TemplateSource, "property TEMPLATE_SOURCE, %s: the template %v", source.Source, err)
 		}
 	}
 	for _, t := range rules.templates.Templates {
@@ -96,7 +98,7 @@ func (s *scrape) addTemplates() {
 		}
 		f, err := render.Parse(t.OutputFormat)
 		if err != nil {
-			s.addFault(wire.ErrTemplateSource, "property TEMPLATE_SOURCE, %s: %v", t.Label(), err)
+			s.addFault(errormask.TemplateSource, "property TEMPLATE_SOURCE, %s: %v", t.Label(), err)
 		}
 		if f != nil {
 			rules.formats[t] = f
@@ -114,11 +116,11 @@ func (s *scrape) storeFolded() {
 	r := s.rules.chain.Fold(results)
 	ranking.Again(&r)
 	published, _ := time.Parse(time.DateTime, r.First("pubdate"))
-	s.putPageItem(&part{results: []result.Result{r}, template: s.firstTemplate(), found: pubdate.Resolved{Date: wire.DateOf(published)}, escaped: true})
+	s.putPageItem(&part{results: []result.Result{r}, template: s.firstTemplate(), found: pubdate.Resolved{Date: schema.DateOf(published)}, escaped: true})
 }
 
 // addFault adds error bits and their reason.
-func (s *scrape) addFault(bits wire.ErrorMask, format string, args ...any) {
+func (s *scrape) addFault(bits errormask.Mask, format string, args ...any) {
 	message := fmt.Sprintf(format, args...)
 	s.out.Fail(bits, errors.New(message))
 	if x := s.out.Explained; x != nil {
@@ -131,11 +133,11 @@ func (s *scrape) addError(err error) {
 	switch {
 	case err == nil:
 	case errors.Is(err, document.ErrType):
-		s.addFault(wire.ErrUnsupportedType, "%v", err)
+		s.addFault(errormask.UnsupportedType, "%v", err)
 	case errors.Is(err, document.ErrDamaged):
-		s.addFault(wire.ErrRawDecoding, "%v", err)
+		s.addFault(errormask.RawDecoding, "%v", err)
 	default:
-		s.addFault(cmp.Or(wire.MaskOf(err), wire.ErrScraper), "%v", err)
+		s.addFault(cmp.Or(errormask.Of(err), errormask.Scraper), "%v", err)
 	}
 }
 
@@ -229,7 +231,7 @@ func (s *scrape) passesFilters(text []byte) bool {
 		}
 		if !s.rules.filters.AcceptSubject(stage, filter.RawContent, string(text), env) {
 			s.out.Refused = true
-			s.addFault(wire.ErrProcessorFilters, "a filter of stage %d refuses the raw content", stage)
+			s.addFault(errormask.ProcessorFilters, "a filter of stage %d refuses the raw content", stage)
 			return false
 		}
 	}
@@ -301,7 +303,7 @@ func (s *scrape) byTemplate(t *template.Template) []part {
 func (s *scrape) pageTree() *xpath.Document {
 	root, err := s.page.Tree()
 	if err != nil {
-		s.addFault(wire.ErrScraper, "templates see an empty page: %v", err)
+		s.addFault(errormask.Scraper, "templates see an empty page: %v", err)
 		empty, _ := xpath.HTML(nil)
 		return empty
 	}
@@ -459,7 +461,7 @@ func (s *scrape) setDates(r *result.Result, p *part) pubdate.Resolved {
 	}
 	found := pubdate.Apply(r, sources, s.rules.dates)
 	for _, err := range found.Errs {
-		s.addFault(wire.ErrScraper, "%v", err)
+		s.addFault(errormask.Scraper, "%v", err)
 	}
 	if found.Source == pdate.Now && !s.rules.dateAsked { // the page has no date
 		r.Remove("pubdate")
@@ -493,7 +495,7 @@ func (s *scrape) storeParts(parts []part) {
 			Content: func(row *wire.URL) ([]byte, error) { return s.encodePart(p, row.URLMd5, row.ErrorMask) },
 		}
 	}
-	items, bits := multiitem.Split(s.Row, s.Limits, list, multiitem.Options{Now: wire.DateOf(s.Now), Room: s.Room})
+	items, bits := multiitem.Split(s.Row, s.Limits, list, multiitem.Options{Now: schema.DateOf(s.Now), Room: s.Room})
 	s.out.Items = items
 	if bits != 0 {
 		s.addFault(bits, "not all of the %d items of the page are stored", len(parts))
@@ -511,7 +513,7 @@ func (s *scrape) putPageItem(p *part) {
 }
 
 // encodePart renders the results of a part in the output format of its template, and encodes them.
-func (s *scrape) encodePart(p *part, id string, mask wire.ErrorMask) ([]byte, error) {
+func (s *scrape) encodePart(p *part, id string, mask errormask.Mask) ([]byte, error) {
 	format := s.rules.formats[p.template]
 	var custom []string
 	for i := range p.results {
@@ -532,6 +534,6 @@ func (s *scrape) encodePart(p *part, id string, mask wire.ErrorMask) ([]byte, er
 }
 
 // macroValues are the macros of an output format that no tag has.
-func (s *scrape) macroValues(p *part, mask wire.ErrorMask) render.Values {
+func (s *scrape) macroValues(p *part, mask errormask.Mask) render.Values {
 	return render.Values{CrawlingTime: s.CrawlingTime, Errors: mask, EachTag: p.template == nil || !p.template.HasTags(), Escaped: p.escaped}
 }

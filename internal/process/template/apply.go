@@ -15,7 +15,7 @@ import (
 	"hce/dc/internal/web/dates"
 	"hce/dc/internal/web/datetext"
 	"hce/dc/internal/web/xpath"
-	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/errormask"
 	"hce/dc/internal/wire/result"
 )
 
@@ -94,7 +94,7 @@ func newRun(ctx context.Context, doc *xpath.Document, t *Template, o Options) *r
 	return &run{ctx: ctx, doc: doc, t: t, o: o, steps: maxSteps, room: maxValues}
 }
 
-func (x *run) addProblem(bits wire.ErrorMask, tag string, rule int, format string, args ...any) {
+func (x *run) addProblem(bits errormask.Mask, tag string, rule int, format string, args ...any) {
 	if len(x.problems) < maxProblems {
 		if tag != "" {
 			tag = x.inside + tag
@@ -191,14 +191,14 @@ func (x *run) collectValues(tag string, f *finding, within []*html.Node) {
 	switch {
 	case err != nil:
 		f.reason = err.Error()
-		x.addProblem(wire.ErrScraper, tag, f.number, "%v", err)
+		x.addProblem(errormask.Scraper, tag, f.number, "%v", err)
 		x.ended = x.steps <= 0 || x.ctx.Err() != nil
 		if x.ended {
-			x.addProblem(wire.ErrScraper, "", 0, "the other rules are not evaluated: %v", errors.Join(x.ctx.Err(), ifCostly(x.steps)))
+			x.addProblem(errormask.Scraper, "", 0, "the other rules are not evaluated: %v", errors.Join(x.ctx.Err(), ifCostly(x.steps)))
 		}
 	case f.count >= maxMatches:
 		found = found[:maxMatches]
-		x.addProblem(wire.ErrScraper, tag, f.number, "more than %d matches; the rest is ignored", maxMatches-1)
+		x.addProblem(errormask.Scraper, tag, f.number, "more than %d matches; the rest is ignored", maxMatches-1)
 	case f.count == 0:
 		f.reason = "the target matches nothing; it was read as " + f.target.languageName()
 	case implied:
@@ -222,7 +222,7 @@ func (x *run) keepPart(tag string, f *finding, p part) bool {
 		x.room -= len(v)
 	}
 	if x.room <= 0 {
-		x.addProblem(wire.ErrScraper, tag, f.number, "the values of the page exceed %d bytes; the rest is ignored", maxValues)
+		x.addProblem(errormask.Scraper, tag, f.number, "the values of the page exceed %d bytes; the rest is ignored", maxValues)
 		return false
 	}
 	if len(p.values) > 0 {
@@ -334,13 +334,13 @@ const maxFound = 100_000
 // out leaves the value as it is.
 func (x *run) postProcess(tag string, number int, r *rule, value string) string {
 	if x.slow >= maxSlow {
-		x.addProblem(wire.ErrRegexp, tag, number, `"postProcessing" is not applied, because others took too much time; the value stays as it is`)
+		x.addProblem(errormask.Regexp, tag, number, `"postProcessing" is not applied, because others took too much time; the value stays as it is`)
 		return value
 	}
 	found, whole := r.post.FindAll(value, maxFound)
 	if !whole && len(found) < maxFound {
 		x.slow++
-		x.addProblem(wire.ErrRegexp, tag, number, `"postProcessing" takes too much time; the value stays as it is`)
+		x.addProblem(errormask.Regexp, tag, number, `"postProcessing" takes too much time; the value stays as it is`)
 		return value
 	}
 	return strings.Join(found, x.ruleDelimiter(r))

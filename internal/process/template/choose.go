@@ -4,7 +4,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/errormask"
 	"hce/dc/internal/wire/result"
 )
 
@@ -30,7 +30,7 @@ func (s *Set) Choose(list []*Template, results []result.Result) (chosen int, pro
 	for i := range results {
 		n := sizeOf(list[i], &results[i])
 		if n.tags == 0 && list[i].Mandatory {
-			return i, []Problem{{wire.ErrMandatoryTemplate, list[i].label, "", 0, "it is mandatory, and found nothing"}}
+			return i, []Problem{{errormask.MandatoryTemplate, list[i].label, "", 0, "it is mandatory, and found nothing"}}
 		}
 		if chosen < 0 || s.isBetter(n, best) {
 			chosen, best = i, n

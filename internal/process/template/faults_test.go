@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"hce/dc/internal/web/xpath"
-	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/errormask"
 )
 
 // Faults of the original service (docs/spec/processing.md 6.2) that concern templates and are
@@ -18,7 +18,7 @@ func TestFaultsOfTheOriginal(t *testing.T) {
 	t.Run("6.2 #11 an error in a template does not end the item", func(t *testing.T) {
 		s := set(t, `{"tags":{"bad":["//h2["],"worse":[{"target":"//h2","postProcessing":"("}],"good":["//h2"]}}`)
 		r, problems := s.Templates[0].Apply(context.Background(), parsed(t, page), options())
-		if r.First("good") != "Second & last" || r.First("worse") != "Second & last" || Bits(problems) != wire.ErrScraper|wire.ErrRegexp {
+		if r.First("good") != "Second & last" || r.First("worse") != "Second & last" || Bits(problems) != errormask.Scraper|errormask.Regexp {
 			t.Errorf("%+v, %s", r.Tags, messages(problems))
 		}
 	})
@@ -119,7 +119,7 @@ func TestApplyEndsWithItsContext(t *testing.T) {
 	cancel()
 	s := set(t, `{"tags":{"a":["//p"],"b":["//p"]}}`)
 	r, problems := s.Templates[0].Apply(ctx, parsed(t, page), options())
-	if len(r.Tags) > 0 || Bits(problems) != wire.ErrScraper || !strings.Contains(messages(problems), "the other rules are not evaluated: context canceled") {
+	if len(r.Tags) > 0 || Bits(problems) != errormask.Scraper || !strings.Contains(messages(problems), "the other rules are not evaluated: context canceled") {
 		t.Errorf("%+v, %s", r.Tags, messages(problems))
 	}
 }

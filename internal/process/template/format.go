@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"hce/dc/internal/web/dates"
-	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/errormask"
 )
 
 // format is the format of a rule, by its type.
@@ -57,7 +57,7 @@ func (r *rule) setFormat(text string) {
 		known = r.setLimited(text)
 	}
 	if !known {
-		r.addFault(wire.ErrScraper, `"format" has %.80q, which type %s does not know; it is ignored`, text, r.kind)
+		r.addFault(errormask.Scraper, `"format" has %.80q, which type %s does not know; it is ignored`, text, r.kind)
 	}
 }
 

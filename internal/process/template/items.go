@@ -11,7 +11,7 @@ import (
 	"golang.org/x/net/html"
 
 	"hce/dc/internal/web/xpath"
-	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/errormask"
 	"hce/dc/internal/wire/result"
 )
 
@@ -103,7 +103,7 @@ func (x *run) findContainers() []*html.Node {
 	}
 	matches, _, err := x.t.container.findMatches(x.ctx, x.doc, xpath.Limits{Matches: maxItems, Steps: &x.steps})
 	if err != nil {
-		x.addProblem(wire.ErrScraper, "", 0, `"container": %v`, err)
+		x.addProblem(errormask.Scraper, "", 0, `"container": %v`, err)
 	}
 	nodes := make([]*html.Node, 0, len(matches))
 	for _, m := range matches {
@@ -137,7 +137,7 @@ func (x *run) buildItems(all [][]finding, number func(*html.Node) int) (items []
 	groups, order := x.groupValues(all, number)
 	for i, n := range order {
 		if len(items) == maxItems {
-			x.addProblem(wire.ErrMaxItems, "", 0, "more than %d items; the rest is ignored", maxItems)
+			x.addProblem(errormask.MaxItems, "", 0, "more than %d items; the rest is ignored", maxItems)
 			break
 		}
 		if r, ok := x.buildItem(x.t.tags, groups[n], i+1); ok {

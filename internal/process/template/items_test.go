@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/errormask"
 )
 
 // itemsOf shows the items of a page: tags in the order of the template, without source_url.
@@ -69,14 +69,14 @@ func TestItemsAreBounded(t *testing.T) {
 	page := "<ul>" + strings.Repeat("<li><b>x</b></li>", maxItems+7) + "</ul>"
 	s := set(t, `{"tags":{"a":["//b"]}}`)
 	results, problems := s.Templates[0].Items(context.Background(), parsed(t, page), options())
-	if len(results) != maxItems || Bits(problems) != wire.ErrMaxItems {
+	if len(results) != maxItems || Bits(problems) != errormask.MaxItems {
 		t.Errorf("%d items, %s", len(results), messages(problems))
 	}
 }
 
 func TestFaultyContainer(t *testing.T) {
 	got, problems := itemsOf(t, `{"templates":[{"container":"//li[","tags":{"a":["//b"]}}]}`, `<ul><li><b>1</b></li><li><b>2</b></li></ul>`)
-	if got != "a=1 order_number=1; a=2 order_number=2" || Bits(problems) != wire.ErrScraper || !strings.Contains(messages(problems), `template 1: "container": compile XPath`) {
+	if got != "a=1 order_number=1; a=2 order_number=2" || Bits(problems) != errormask.Scraper || !strings.Contains(messages(problems), `template 1: "container": compile XPath`) {
 		t.Errorf("%q, %s", got, messages(problems))
 	}
 }

@@ -6,7 +6,7 @@ import (
 	"strconv"
 
 	"hce/dc/internal/web/pyregexp"
-	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/errormask"
 	"hce/dc/internal/wire/prop"
 )
 
@@ -130,7 +130,7 @@ func readContainer(t *Template, raw json.RawMessage) error {
 	}
 	c, err := newTarget(path)
 	if err != nil {
-		t.problems = append(t.problems, Problem{wire.ErrScraper, t.label, "", 0, fmt.Sprintf(`"container": %v; it is guessed`, err)})
+		t.problems = append(t.problems, Problem{errormask.Scraper, t.label, "", 0, fmt.Sprintf(`"container": %v; it is guessed`, err)})
 		return nil
 	}
 	t.container = c

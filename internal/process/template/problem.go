@@ -4,12 +4,12 @@ import (
 	"fmt"
 	"strings"
 
-	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/errormask"
 )
 
 // Problem is a part of a template that could not be followed.
 type Problem struct {
-	Bits     wire.ErrorMask `json:"-"`
+	Bits     errormask.Mask `json:"-"`
 	Template string         `json:"template"` // its name, or its number
 	Tag      string         `json:"tag,omitempty"`
 	Rule     int            `json:"rule,omitempty"` // from 1; 0: the whole tag or template
@@ -35,7 +35,7 @@ func placeName(template, tag string, rule int) string {
 }
 
 // Bits returns the error bits of all problems.
-func Bits(problems []Problem) (bits wire.ErrorMask) {
+func Bits(problems []Problem) (bits errormask.Mask) {
 	for _, p := range problems {
 		bits |= p.Bits
 	}

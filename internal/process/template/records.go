@@ -6,7 +6,7 @@ import (
 
 	"golang.org/x/net/html"
 
-	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/errormask"
 	"hce/dc/internal/wire/result"
 )
 
@@ -22,7 +22,7 @@ func (x *run) takeObjects(tag string, f *finding, found []part) {
 			continue
 		}
 		if len(nodes) == maxItems {
-			x.addProblem(wire.ErrMaxItems, tag, f.number, "more than %d objects; the rest is ignored", maxItems)
+			x.addProblem(errormask.MaxItems, tag, f.number, "more than %d objects; the rest is ignored", maxItems)
 			break
 		}
 		kept, nodes = append(kept, p), append(nodes, p.match.Node)

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/errormask"
 	"hce/dc/internal/wire/result"
 )
 
@@ -79,7 +79,7 @@ func TestFaultyLists(t *testing.T) {
 		if got := r.First("x"); got != c.want || !strings.Contains(messages(problems), c.message) || (c.message == "") != (len(problems) == 0) {
 			t.Errorf("%s: %s, %s", name, got, messages(problems))
 		}
-		if c.message != "" && Bits(problems) != wire.ErrScraper {
+		if c.message != "" && Bits(problems) != errormask.Scraper {
 			t.Errorf("%s: bits %v", name, Bits(problems).Names())
 		}
 	}
@@ -115,13 +115,13 @@ func TestListsAreBounded(t *testing.T) {
 	page := "<ul>" + strings.Repeat("<li><b>x</b></li>", maxItems+7) + "</ul>"
 	r, problems := apply(t, `{"target":"li","tags":{"b":["./b"],"c":["b"]}}`, page, options())
 	var list []map[string]string
-	if err := json.Unmarshal([]byte(r.First("x")), &list); err != nil || len(list) != maxItems || Bits(problems) != wire.ErrMaxItems {
+	if err := json.Unmarshal([]byte(r.First("x")), &list); err != nil || len(list) != maxItems || Bits(problems) != errormask.MaxItems {
 		t.Errorf("%d objects, %v, %s", len(list), err, messages(problems))
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
 	s := set(t, `{"x":{"target":"li","tags":{"b":["./b"]}}}`)
-	if r, problems := s.Templates[0].Apply(ctx, parsed(t, goods), options()); len(r.Tags) > 0 || Bits(problems) != wire.ErrScraper {
+	if r, problems := s.Templates[0].Apply(ctx, parsed(t, goods), options()); len(r.Tags) > 0 || Bits(problems) != errormask.Scraper {
 		t.Errorf("%+v, %s", r.Tags, messages(problems))
 	}
 }

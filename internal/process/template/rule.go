@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"hce/dc/internal/web/pyregexp"
-	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/errormask"
 	"hce/dc/internal/wire/prop"
 	"hce/dc/internal/wire/result"
 )
@@ -50,11 +50,11 @@ type rule struct {
 
 // fault is a part of a rule that cannot be followed on any page.
 type fault struct {
-	bits    wire.ErrorMask
+	bits    errormask.Mask
 	message string
 }
 
-func (r *rule) addFault(bits wire.ErrorMask, format string, args ...any) {
+func (r *rule) addFault(bits errormask.Mask, format string, args ...any) {
 	r.faults = append(r.faults, fault{bits, fmt.Sprintf(format, args...)})
 }
 
@@ -122,39 +122,39 @@ func (r *rule) compileParts(kind, join, options, post string) {
 	switch kind = strings.ToLower(strings.TrimSpace(kind)); {
 	case r.fields != nil:
 		if r.kind = typeRecords; kind != "" && kind != typeRecords || options != "" || post != "" {
-			r.addFault(wire.ErrScraper, `a rule with "tags" gives a list of objects; its "type", "format" and "postProcessing" have no effect`)
+			r.addFault(errormask.Scraper, `a rule with "tags" gives a list of objects; its "type", "format" and "postProcessing" have no effect`)
 		}
 		options, post = "", ""
 		if r.alternative != "" && !isList(r.alternative) {
-			r.addFault(wire.ErrScraper, `"default" has %.80q; expected a JSON list; there is no default`, r.alternative)
+			r.addFault(errormask.Scraper, `"default" has %.80q; expected a JSON list; there is no default`, r.alternative)
 			r.alternative = ""
 		}
 	case kind == "":
 	case kind == typeText, kind == typeHTML, kind == typeDatetime, kind == typeImage, kind == typeLink, kind == typeAttribute:
 		r.kind = kind
 	case kind == typeRecords:
-		r.addFault(wire.ErrScraper, `"type" is records, but "tags" is missing, which names the fields of an object; text is used`)
+		r.addFault(errormask.Scraper, `"type" is records, but "tags" is missing, which names the fields of an object; text is used`)
 	default:
-		r.addFault(wire.ErrScraper, `"type" has %.80q; expected text, html, datetime, image, link, attribute or records; text is used`, kind)
+		r.addFault(errormask.Scraper, `"type" has %.80q; expected text, html, datetime, image, link, attribute or records; text is used`, kind)
 	}
 	switch join = strings.ToLower(strings.TrimSpace(join)); join {
 	case "":
 	case joinFirst, joinBest, joinConcat:
 		r.join = join
 	default:
-		r.addFault(wire.ErrScraper, `"join" has %.80q; expected first, best or concat; first is used`, join)
+		r.addFault(errormask.Scraper, `"join" has %.80q; expected first, best or concat; first is used`, join)
 	}
 	r.setFormat(options)
 	if post != "" {
 		re, err := pyregexp.Compile(post)
 		if err != nil {
-			r.addFault(wire.ErrRegexp, `"postProcessing" has an invalid expression %.80q: %v; the value stays as it is`, post, err)
+			r.addFault(errormask.Regexp, `"postProcessing" has an invalid expression %.80q: %v; the value stays as it is`, post, err)
 		}
 		r.post = re
 	}
 	var err error
 	if r.target, err = newTarget(r.path); err != nil {
-		r.addFault(wire.ErrScraper, `"target": %v`, err)
+		r.addFault(errormask.Scraper, `"target": %v`, err)
 	}
 }
 
@@ -209,13 +209,13 @@ func (r *rule) readExcluded(e *exclusion, m prop.Member) error {
 		case "include", "exclude":
 			e.include = kind == "include"
 		default:
-			r.addFault(wire.ErrScraper, `"attributesExclude" has the TYPE %.80q; expected include or exclude; exclude is used`, value)
+			r.addFault(errormask.Scraper, `"attributesExclude" has the TYPE %.80q; expected include or exclude; exclude is used`, value)
 		}
 		return nil
 	}
 	re, err := pyregexp.Compile(value)
 	if err != nil {
-		r.addFault(wire.ErrRegexp, `"attributesExclude" has an invalid expression %.80q at %.80q: %v; it is ignored`, value, m.Name, err)
+		r.addFault(errormask.Regexp, `"attributesExclude" has an invalid expression %.80q at %.80q: %v; it is ignored`, value, m.Name, err)
 		return nil
 	}
 	if m.Name == "*" {

@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"hce/dc/internal/web/pyregexp"
-	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/errormask"
 	"hce/dc/internal/wire/prop"
 )
 
@@ -97,7 +97,7 @@ type condition struct {
 }
 
 func (c *condition) problemFor(t *Template) Problem {
-	return Problem{wire.ErrRegexp, t.label, "", 0, "the condition " + c.fault + "; the template is not used"}
+	return Problem{errormask.Regexp, t.label, "", 0, "the condition " + c.fault + "; the template is not used"}
 }
 
 // For returns the enabled templates whose condition holds, the one with the highest priority
@@ -134,7 +134,7 @@ func (t *Template) conditionHolds(field func(string) (string, bool)) (bool, *Pro
 	}
 	value, known := field(c.field)
 	if !known {
-		return false, &Problem{wire.ErrScraper, t.label, "", 0, fmt.Sprintf("the condition names the field %.80q, which a URL does not have; the template is not used", c.field)}
+		return false, &Problem{errormask.Scraper, t.label, "", 0, fmt.Sprintf("the condition names the field %.80q, which a URL does not have; the template is not used", c.field)}
 	}
 	return c.match.MatchStart(value), nil
 }

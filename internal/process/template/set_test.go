@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/errormask"
 	"hce/dc/internal/wire/result"
 )
 
@@ -181,7 +181,7 @@ func TestChoose(t *testing.T) {
 				results = append(results, r)
 			}
 			got, problems := s.Choose(s.Templates, results)
-			if got != c.want || !strings.Contains(messages(problems), c.problem) || (c.problem != "") != (Bits(problems) == wire.ErrMandatoryTemplate) {
+			if got != c.want || !strings.Contains(messages(problems), c.problem) || (c.problem != "") != (Bits(problems) == errormask.MandatoryTemplate) {
 				t.Errorf("got %d (%s), want %d (%s)", got, messages(problems), c.want, c.problem)
 			}
 		})

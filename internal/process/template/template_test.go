@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"hce/dc/internal/web/xpath"
-	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/errormask"
 	"hce/dc/internal/wire/result"
 )
 
@@ -304,24 +304,24 @@ func TestParseTextRefuses(t *testing.T) {
 func TestFaultyRules(t *testing.T) {
 	for name, c := range map[string]struct {
 		rule  string
-		bits  wire.ErrorMask
+		bits  errormask.Mask
 		text  string
 		value string
 	}{
-		"invalid XPath":                {`{"target":"//h2["}`, wire.ErrScraper, `template 1, tag "x", rule 1: "target": compile XPath`, ""},
-		"invalid XPath with a default": {`{"target":"//h2[","default":"d"}`, wire.ErrScraper, "compile XPath", "d"},
-		"invalid CSS":                  {`{"target":".a["}`, wire.ErrScraper, `"target": compile CSS`, ""},
-		"missing target":               {`{"type":"text"}`, wire.ErrScraper, `"target": is missing`, ""},
-		"3.5 invalid regexp":           {`{"target":"//h2","postProcessing":"("}`, wire.ErrRegexp, `"postProcessing" has an invalid expression "("`, "Second & last"},
-		"unknown type":                 {`{"target":"//h2","type":"video"}`, wire.ErrScraper, `"type" has "video"; expected text, html`, "Second & last"},
-		"unknown join":                 {`{"target":"//h2","join":"all"}`, wire.ErrScraper, `"join" has "all"; expected first, best or concat`, "Second & last"},
-		"unknown format of text":       {`{"target":"//h2","format":"short"}`, wire.ErrScraper, `"format" has "short", which type text does not know`, "Second & last"},
-		"unknown format of image":      {`{"target":"//img","type":"image","format":"SIZE"}`, wire.ErrScraper, `which type image does not know`, "/a.png,b.png,d.png,lazy.png"},
-		"unknown format of link":       {`{"target":"//a[.='2']","type":"link","format":"phone"}`, wire.ErrScraper, `which type link does not know`, "https://other.example/two"},
-		"unknown flag of html":         {`{"target":"//td[1]","type":"html","format":"NO_STYLE"}`, wire.ErrScraper, `which type html does not know`, "<td>c1</td>"},
-		"long strftime":                {`{"target":"//time","type":"datetime","format":"` + strings.Repeat("%Y", 200) + `"}`, wire.ErrScraper, `which type datetime does not know`, "2026-03-06 10:00:00"},
-		"invalid attributesExclude":    {`{"target":"//h2","attributesExclude":{"class":"("}}`, wire.ErrRegexp, `"attributesExclude" has an invalid expression "(" at "class"`, "Second & last"},
-		"unknown attributesExclude":    {`{"target":"//h2","attributesExclude":{"TYPE":"drop","class":"q"}}`, wire.ErrScraper, `"attributesExclude" has the TYPE "drop"`, "Second & last"},
+		"invalid XPath":                {`{"target":"//h2["}`, errormask.Scraper, `template 1, tag "x", rule 1: "target": compile XPath`, ""},
+		"invalid XPath with a default": {`{"target":"//h2[","default":"d"}`, errormask.Scraper, "compile XPath", "d"},
+		"invalid CSS":                  {`{"target":".a["}`, errormask.Scraper, `"target": compile CSS`, ""},
+		"missing target":               {`{"type":"text"}`, errormask.Scraper, `"target": is missing`, ""},
+		"3.5 invalid regexp":           {`{"target":"//h2","postProcessing":"("}`, errormask.Regexp, `"postProcessing" has an invalid expression "("`, "Second & last"},
+		"unknown type":                 {`{"target":"//h2","type":"video"}`, errormask.Scraper, `"type" has "video"; expected text, html`, "Second & last"},
+		"unknown join":                 {`{"target":"//h2","join":"all"}`, errormask.Scraper, `"join" has "all"; expected first, best or concat`, "Second & last"},
+		"unknown format of text":       {`{"target":"//h2","format":"short"}`, errormask.Scraper, `"format" has "short", which type text does not know`, "Second & last"},
+		"unknown format of image":      {`{"target":"//img","type":"image","format":"SIZE"}`, errormask.Scraper, `which type image does not know`, "/a.png,b.png,d.png,lazy.png"},
+		"unknown format of link":       {`{"target":"//a[.='2']","type":"link","format":"phone"}`, errormask.Scraper, `which type link does not know`, "https://other.example/two"},
+		"unknown flag of html":         {`{"target":"//td[1]","type":"html","format":"NO_STYLE"}`, errormask.Scraper, `which type html does not know`, "<td>c1</td>"},
+		"long strftime":                {`{"target":"//time","type":"datetime","format":"` + strings.Repeat("%Y", 200) + `"}`, errormask.Scraper, `which type datetime does not know`, "2026-03-06 10:00:00"},
+		"invalid attributesExclude":    {`{"target":"//h2","attributesExclude":{"class":"("}}`, errormask.Regexp, `"attributesExclude" has an invalid expression "(" at "class"`, "Second & last"},
+		"unknown attributesExclude":    {`{"target":"//h2","attributesExclude":{"TYPE":"drop","class":"q"}}`, errormask.Scraper, `"attributesExclude" has the TYPE "drop"`, "Second & last"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r, problems := apply(t, "["+c.rule+"]", page, options())
@@ -340,7 +340,7 @@ func TestFaultyRules(t *testing.T) {
 func TestSlowPostProcessing(t *testing.T) {
 	rule := `{"target":"//p","join":"concat","postProcessing":"^(a+)+(?=b)$"}`
 	r, problems := apply(t, "["+rule+strings.Repeat(","+rule, 9)+"]", "<p>"+strings.Repeat("a", 60), options())
-	if Bits(problems) != wire.ErrRegexp || len(problems) != 10 || strings.Count(messages(problems), "because others took too much time") != 10-maxSlow || len(r.First("x")) != 10*61-1 {
+	if Bits(problems) != errormask.Regexp || len(problems) != 10 || strings.Count(messages(problems), "because others took too much time") != 10-maxSlow || len(r.First("x")) != 10*61-1 {
 		t.Errorf("%s: %s", r.First("x"), messages(problems))
 	}
 }

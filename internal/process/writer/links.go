@@ -62,57 +62,31 @@ func init() {
 
 // Append appends the absolute form of a reference, without its fragment unless keep. ok is false for one that is not http.
 func (b *Base) Append(dst, ref []byte, keep bool) (_ []byte, ok bool) {
-	for len(ref) > 0 && ref[0] <= ' ' {
-		ref = ref[1:]
-	}
-	for len(ref) > 0 && ref[len(ref)-1] <= ' ' {
-		ref = ref[:len(ref)-1]
-	}
+	ref = trimControls(ref)
 	if len(ref) == 0 {
 		return dst, false
 	}
-	hash := bytes.IndexByte(ref, '#')
 	fragment := []byte(nil)
-	if hash >= 0 {
-		fragment = ref[hash:]
-		ref = ref[:hash]
+	if hash := bytes.IndexByte(ref, '#'); hash >= 0 {
+		ref, fragment = ref[:hash], ref[hash:]
 	}
-	plain := true
-	colon, slash := -1, -1
-	for i, c := range ref {
-		if !plainURL[c] {
-			plain = false
-			break
-		}
-		if c == ':' && colon < 0 && slash < 0 {
-			colon = i
-		}
-		if (c == '/' || c == '?') && slash < 0 {
-			slash = i
-		}
-	}
+	colon, plain := findScheme(ref)
 	if keep && plain {
-		for _, c := range fragment[min(1, len(fragment)):] {
-			if !plainURL[c] {
-				plain = false
-				break
-			}
-		}
+		plain = isPlain(fragment[min(1, len(fragment)):])
 	}
 	if !plain || b.dir == nil && colon < 0 {
 		return b.appendSlow(dst, ref, fragment, keep)
 	}
-	start := len(dst)
+	var before []byte
 	switch {
 	case len(ref) == 0:
-		dst = append(dst, b.query...)
+		before = b.query
 	case colon >= 0:
 		switch {
 		case htmltree.HasPrefix(ref, "https://") && len(ref) > 8, htmltree.HasPrefix(ref, "http://") && len(ref) > 7:
 			if bytes.IndexByte(ref, '@') >= 0 || bytes.Contains(ref[8:], []byte("/.")) {
 				return b.appendSlow(dst, ref, fragment, keep)
 			}
-			dst = append(dst, ref...)
 		case htmltree.HasPrefix(ref, "http"), htmltree.HasPrefix(ref, "HTTP"):
 			return b.appendSlow(dst, ref, fragment, keep)
 		default:
@@ -122,39 +96,83 @@ func (b *Base) Append(dst, ref []byte, keep bool) (_ []byte, ok bool) {
 		if bytes.IndexByte(ref, '@') >= 0 || bytes.Contains(ref, []byte("/.")) || len(ref) == 2 {
 			return b.appendSlow(dst, ref, fragment, keep)
 		}
-		dst = append(append(dst, b.scheme...), ref...)
+		before = b.scheme
 	case ref[0] == '/':
 		if bytes.Contains(ref, []byte("/.")) {
 			return b.appendSlow(dst, ref, fragment, keep)
 		}
-		dst = append(append(dst, b.origin...), ref...)
+		before = b.origin
 	case ref[0] == '?':
-		dst = append(append(dst, b.whole...), ref...)
+		before = b.whole
 	default:
-		dir := b.dir
-		for {
-			if htmltree.HasPrefix(ref, "./") {
-				ref = ref[2:]
-				continue
-			}
-			if htmltree.HasPrefix(ref, "../") {
-				ref = ref[3:]
-				if i := bytes.LastIndexByte(dir[:len(dir)-1], '/'); i >= len(b.origin) {
-					dir = dir[:i+1]
-				}
-				continue
-			}
-			break
+		folder, left := b.climbFolders(ref)
+		if len(left) > 0 && left[0] == '.' && (len(left) == 1 || left[1] == '.') || bytes.Contains(left, []byte("/.")) {
+			return b.appendSlow(dst, ref, fragment, keep)
 		}
-		if len(ref) > 0 && ref[0] == '.' && (len(ref) == 1 || ref[1] == '.') || bytes.Contains(ref, []byte("/.")) {
-			return b.appendSlow(dst[:start], ref, fragment, keep)
-		}
-		dst = append(append(dst, dir...), ref...)
+		before, ref = folder, left
 	}
+	dst = append(append(dst, before...), ref...)
 	if keep {
 		dst = append(dst, fragment...)
 	}
 	return dst, true
+}
+
+// trimControls removes the blanks and control characters around a reference.
+func trimControls(ref []byte) []byte {
+	for len(ref) > 0 && ref[0] <= ' ' {
+		ref = ref[1:]
+	}
+	for len(ref) > 0 && ref[len(ref)-1] <= ' ' {
+		ref = ref[:len(ref)-1]
+	}
+	return ref
+}
+
+// findScheme returns the place of the colon behind the scheme of a reference, -1 without one, and whether the reference
+// is plain.
+func findScheme(ref []byte) (colon int, plain bool) {
+	colon = -1
+	slash := false
+	for i, c := range ref {
+		switch {
+		case !plainURL[c]:
+			return colon, false
+		case c == ':' && colon < 0 && !slash:
+			colon = i
+		case c == '/' || c == '?':
+			slash = true
+		}
+	}
+	return colon, true
+}
+
+// isPlain reports whether a URL has the text unchanged.
+func isPlain(text []byte) bool {
+	for _, c := range text {
+		if !plainURL[c] {
+			return false
+		}
+	}
+	return true
+}
+
+// climbFolders returns the folder that a reference begins in, and its part behind each ./ and ../ at its begin.
+func (b *Base) climbFolders(ref []byte) (dir, rest []byte) {
+	dir = b.dir
+	for {
+		switch {
+		case htmltree.HasPrefix(ref, "./"):
+			ref = ref[2:]
+		case htmltree.HasPrefix(ref, "../"):
+			ref = ref[3:]
+			if i := bytes.LastIndexByte(dir[:len(dir)-1], '/'); i >= len(b.origin) {
+				dir = dir[:i+1]
+			}
+		default:
+			return dir, ref
+		}
+	}
 }
 
 // appendSlow is Append for references that are not plain, as the crawler and browsers resolve them.

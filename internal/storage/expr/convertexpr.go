@@ -9,6 +9,8 @@ import (
 	"github.com/pingcap/tidb/pkg/parser/ast"
 	"github.com/pingcap/tidb/pkg/parser/opcode"
 	driver "github.com/pingcap/tidb/pkg/parser/test_driver"
+
+	"hce/dc/internal/storage/expr/mysqlvalue"
 )
 
 // converter turns the tree of the parser into the tree of this package. It stops at
@@ -311,10 +313,8 @@ func (c *converter) knownFormat(format node) {
 		c.recordError(newRefusal("DATE_FORMAT with a format that is not a literal text"))
 		return
 	}
-	for _, s := range specifier.FindAllString(l.s, -1) {
-		if specifiers[s] == "" {
-			c.recordError(newRefusal("specifier " + s + " of DATE_FORMAT"))
-		}
+	for _, s := range mysqlvalue.FindUnknownSpecifiers(l.s) {
+		c.recordError(newRefusal("specifier " + s + " of DATE_FORMAT"))
 	}
 }
 

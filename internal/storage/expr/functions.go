@@ -1,6 +1,7 @@
 package expr
 
 import (
+	"maps"
 	"strings"
 	"time"
 )
@@ -18,15 +19,20 @@ var functions map[string]rule
 
 // The table is filled in init because its writers refer to it.
 func init() {
+	functions = documentedFunctions()
+	maps.Copy(functions, reportFunctions())
+}
+
+// documentedFunctions are those of the specification and of the program's own conditions.
+func documentedFunctions() map[string]rule {
 	const (
 		spec      = "docs/spec/storage.md 5.4"
 		casts     = "docs/spec/storage.md 5.2, SQL_EXPRESSION_FIELDS_UPDATE_*"
 		recrawl   = "ini/dc-daemon.ini, RecrawlSiteRecrawlDateExpression"
 		ages      = "docs/properties.md, RECRAWL_URL_AGE_EXPRESSION; URLs of an incremental crawl"
 		agingSort = "order of the sites of an aging task"
-		reports   = "reports of clients with SQL_CUSTOM"
 	)
-	functions = map[string]rule{
+	return map[string]rule{
 		"NOW":               {0, 1, writeInstant, spec},
 		"CURRENT_TIMESTAMP": {0, 1, writeInstant, spec},
 		"CURDATE":           {0, 0, writeInstant, spec},
@@ -63,48 +69,6 @@ func init() {
 		"MIN":    {1, 1, nil, spec},
 		"MAX":    {1, 1, nil, spec},
 		"BIT_OR": {1, 1, nil, spec},
-
-		"CURRENT_DATE":  {0, 0, writeInstant, reports},
-		"UTC_DATE":      {0, 0, writeInstant, reports},
-		"UTC_TIMESTAMP": {0, 1, writeInstant, reports},
-
-		"COALESCE": {1, maxArgs, writeCoalesce, reports},
-		"NULLIF":   {2, 2, nullIf, reports},
-		"ISNULL":   {1, 1, isNullFunction, reports},
-		"GREATEST": {2, maxArgs, extremeFunction("max"), reports},
-		"LEAST":    {2, maxArgs, extremeFunction("min"), reports},
-
-		"ABS":     {1, 1, writeAbsolute, reports},
-		"CEILING": {1, 1, writeCeil, reports},
-		"FLOOR":   {1, 1, writeFloor, reports},
-		"ROUND":   {1, 2, writeRound, reports},
-
-		"CHAR_LENGTH":      {1, 1, nativeFunction("length", classInt, asText), reports},
-		"CHARACTER_LENGTH": {1, 1, nativeFunction("length", classInt, asText), reports},
-		"CONCAT_WS":        {2, maxArgs, nativeFunction("concat_ws", classText, asText), reports},
-		"INSTR":            {2, 2, positionFunction(1, 0), reports},
-		"LOCATE":           {2, 2, positionFunction(0, 1), reports},
-		"LCASE":            {1, 1, nativeFunction("my_lower", classText, asText), reports},
-		"LEFT":             {2, 2, nativeFunction("my_left", classText, asText, asNumber), reports},
-		"LOWER":            {1, 1, nativeFunction("my_lower", classText, asText), reports},
-		"LTRIM":            {1, 1, nativeFunction("ltrim", classText, asText), reports},
-		"MID":              {3, 3, nativeFunction("my_substring", classText, asText, asNumber), reports},
-		"REPLACE":          {3, 3, nativeFunction("replace", classText, asText), reports},
-		"RIGHT":            {2, 2, nativeFunction("my_right", classText, asText, asNumber), reports},
-		"RTRIM":            {1, 1, nativeFunction("rtrim", classText, asText), reports},
-		"SUBSTR":           {2, 3, nativeFunction("my_substring", classText, asText, asNumber), reports},
-		"SUBSTRING_INDEX":  {3, 3, nativeFunction("my_substring_index", classText, asText, asText, asNumber), reports},
-		"TRIM":             {1, 1, nativeFunction("trim", classText, asText), reports},
-		"UCASE":            {1, 1, nativeFunction("my_upper", classText, asText), reports},
-		"UPPER":            {1, 1, nativeFunction("my_upper", classText, asText), reports},
-
-		"DATEDIFF":       {2, 2, nativeFunction("my_datediff", classInt, asIs), reports},
-		"DAYOFMONTH":     {1, 1, datePart, reports},
-		"DAYOFWEEK":      {1, 1, datePart, reports},
-		"DAYOFYEAR":      {1, 1, datePart, reports},
-		"WEEKDAY":        {1, 1, datePart, reports},
-		"FROM_UNIXTIME":  {1, 1, fromUnix, reports},
-		"UNIX_TIMESTAMP": {1, 1, nativeFunction("my_unix_timestamp", classInt, asIs), reports},
 	}
 }
 

@@ -1,6 +1,10 @@
 package expr
 
-import "strings"
+import (
+	"strings"
+
+	"hce/dc/internal/storage/expr/mysqlvalue"
+)
 
 // mysqlWriter writes MySQL text. It replaces names by known names, and literals and
 // instants by bound values.
@@ -112,7 +116,7 @@ func (w *mysqlWriter) writeLiteral(l *literal) piece {
 
 func (w *mysqlWriter) writeBits(n node) piece {
 	if l, ok := n.(*literal); ok && l.kind == litText {
-		return bindValue(classNull, leadingInt(l.s))
+		return bindValue(classNull, mysqlvalue.LeadingInt(l.s))
 	}
 	return w.bitsOf(n, w.writeValue(n))
 }

@@ -4,6 +4,7 @@ import (
 	"strings"
 	"time"
 
+	"hce/dc/internal/storage/expr/mysqlvalue"
 	"hce/dc/internal/wire"
 )
 
@@ -123,6 +124,17 @@ func (s Scope) Assign(column, text string) (SQL, error) {
 		text = wire.QuotedSQL(m)
 	}
 	return s.writeExpression(text, func(w *writer, n node) piece { return w.emit.writeAssigned(kind, n) })
+}
+
+// plainDate returns a text that is one date or time stamp as 'YYYY-MM-DD hh:mm:ss', and true. An invalid date gives
+// an *Error.
+func plainDate(text string) (string, bool, error) {
+	text = strings.TrimSpace(text)
+	stamp, isStamp, valid := mysqlvalue.ParseStamp(text)
+	if isStamp && !valid {
+		return "", false, &Error{Part: "value " + text, Reason: "is not a date"}
+	}
+	return stamp, isStamp, nil
 }
 
 // OrderBy writes the list after the words ORDER BY. A blank text gives zero SQL.

@@ -1,6 +1,10 @@
 package expr
 
-import "time"
+import (
+	"time"
+
+	"hce/dc/internal/storage/expr/mysqlvalue"
+)
 
 // toNumber converts a text to its leading number, a date to YYYYMMDDhhmmss and a time
 // to hhmmss.
@@ -8,7 +12,7 @@ func (w *sqliteWriter) toNumber(p piece) piece {
 	switch p.class {
 	case classText:
 		if p.lit {
-			q := numberPiece(leadingNumber(p.args[0].(string)))
+			q := numberPiece(mysqlvalue.LeadingNumber(p.args[0].(string)))
 			q.float = true
 			return q
 		}
@@ -20,7 +24,7 @@ func (w *sqliteWriter) toNumber(p piece) piece {
 		return q
 	case classDateTime, classDate, classTime:
 		if p.lit {
-			return bindValue(classInt, momentNumber(p.args[0]))
+			return bindValue(classInt, mysqlvalue.TimeNumber(p.args[0]))
 		}
 		return w.newPiece(classInt, "my_number(", p, ")")
 	}
@@ -39,7 +43,7 @@ func (w *sqliteWriter) toInteger(p piece) piece {
 	switch p.class {
 	case classReal:
 		if p.lit {
-			return bindValue(classInt, roundInt(p.args[0].(float64)))
+			return bindValue(classInt, mysqlvalue.Round(p.args[0].(float64)))
 		}
 		if p.float {
 			return w.newPiece(classInt, "CAST(my_rint(", p, ") AS INTEGER)")
@@ -47,7 +51,7 @@ func (w *sqliteWriter) toInteger(p piece) piece {
 		return w.newPiece(classInt, "CAST(round(", p, ") AS INTEGER)")
 	case classText:
 		if p.lit {
-			return bindValue(classInt, leadingInt(p.args[0].(string)))
+			return bindValue(classInt, mysqlvalue.LeadingInt(p.args[0].(string)))
 		}
 		if p.date {
 			return w.toNumber(p)
@@ -64,12 +68,12 @@ func (w *sqliteWriter) toText(p piece) piece {
 	switch p.class {
 	case classInt:
 		if p.lit {
-			return bindValue(classText, textOf(p.args[0]))
+			return bindValue(classText, mysqlvalue.Text(p.args[0]))
 		}
 		return w.newPiece(classText, "CAST(", p, " AS TEXT)")
 	case classReal:
 		if p.lit {
-			return bindValue(classText, textOf(p.args[0]))
+			return bindValue(classText, mysqlvalue.Text(p.args[0]))
 		}
 		return w.newPiece(classText, "my_text(", p, ")")
 	case classDateTime, classDate, classTime:
@@ -85,11 +89,11 @@ func (w *sqliteWriter) dateTime(p piece) (piece, bool) {
 	case p.class == classDateTime || p.class == classNull:
 		return p, true
 	case p.lit:
-		m, ok := parseMoment(p.args[0])
+		m, ok := mysqlvalue.ParseMoment(p.args[0])
 		if !ok {
 			return p, false
 		}
-		return bindValue(classDateTime, m.t.Format(time.DateTime)), true
+		return bindValue(classDateTime, m.Time.Format(time.DateTime)), true
 	case p.class == classDate:
 		return w.newPiece(classDateTime, "(", p, " || ' 00:00:00')"), true
 	}
@@ -110,7 +114,7 @@ func (w *sqliteWriter) toComparableTime(p piece) (piece, bool) {
 // toSeconds converts a span of time, or a text or number that holds one, to seconds.
 func (w *sqliteWriter) toSeconds(p piece) piece {
 	if p.lit {
-		d, ok := parseClock(p.args[0])
+		d, ok := mysqlvalue.ParseSpan(p.args[0])
 		if !ok {
 			return piece{text: "NULL"}
 		}

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"time"
 	"unicode/utf8"
+
+	"hce/dc/internal/storage/expr/mysqlvalue"
 )
 
 // Function is an SQLite function that the texts of this package call. Impl has the
@@ -38,7 +40,7 @@ type bitOr struct{ sum int64 }
 // Step takes the value of one row.
 func (b *bitOr) Step(v any) {
 	if !isAbsent(v) {
-		b.sum |= intOf(v)
+		b.sum |= mysqlvalue.Int(v)
 	}
 }
 
@@ -96,48 +98,54 @@ func (s scalarFunction) checkedCall(name string) func(...any) (any, error) {
 // scalars are the scalar functions by name.
 var scalars = map[string]scalarFunction{
 	// Conversions and operators.
-	"my_text":        {1, 1, func(a []any) any { return textOf(a[0]) }},
-	"my_number":      {1, 1, func(a []any) any { return momentNumber(a[0]) }},
-	"my_mod":         {2, 2, evalModulo},
-	"my_rint":        {1, 1, func(a []any) any { return wholeToInt(math.RoundToEven(numberOf(a[0]))) }}, // double to integer
-	"my_datetime":    {1, 1, func(a []any) any { return withDate(a[0], func(m moment) any { return m.t.Format(time.DateTime) }) }},
+	"my_text":   {1, 1, func(a []any) any { return mysqlvalue.Text(a[0]) }},
+	"my_number": {1, 1, func(a []any) any { return mysqlvalue.TimeNumber(a[0]) }},
+	"my_mod":    {2, 2, evalModulo},
+	"my_rint":   {1, 1, func(a []any) any { return mysqlvalue.WholeToInt(math.RoundToEven(mysqlvalue.Number(a[0]))) }}, // double to integer
+	"my_datetime": {1, 1, func(a []any) any {
+		return withDate(a[0], func(m mysqlvalue.Moment) any { return m.Time.Format(time.DateTime) })
+	}},
 	"my_instant":     {1, 1, instantOf}, // text to compare with a date
-	"my_time_to_sec": {1, 1, func(a []any) any { return withSpan(a[0], func(d span) any { return int64(d) }) }},
+	"my_time_to_sec": {1, 1, func(a []any) any { return withSpan(a[0], func(d mysqlvalue.Span) any { return int64(d) }) }},
 
 	// Functions of MySQL.
-	"my_ceil":          {1, 1, func(a []any) any { return wholeToInt(math.Ceil(numberOf(a[0]))) }},
-	"my_substring":     {2, 3, evalSubstring},
-	"my_md5":           {1, 1, func(a []any) any { sum := md5.Sum([]byte(textOf(a[0]))); return hex.EncodeToString(sum[:]) }},
-	"my_date":          {1, 1, func(a []any) any { return withDate(a[0], func(m moment) any { return m.t.Format(time.DateOnly) }) }},
-	"my_date_format":   {2, 2, func(a []any) any { return withDate(a[0], func(m moment) any { return m.formatPattern(textOf(a[1])) }) }},
+	"my_ceil":      {1, 1, func(a []any) any { return mysqlvalue.WholeToInt(math.Ceil(mysqlvalue.Number(a[0]))) }},
+	"my_substring": {2, 3, evalSubstring},
+	"my_md5":       {1, 1, func(a []any) any { sum := md5.Sum([]byte(mysqlvalue.Text(a[0]))); return hex.EncodeToString(sum[:]) }},
+	"my_date": {1, 1, func(a []any) any {
+		return withDate(a[0], func(m mysqlvalue.Moment) any { return m.Time.Format(time.DateOnly) })
+	}},
+	"my_date_format": {2, 2, func(a []any) any {
+		return withDate(a[0], func(m mysqlvalue.Moment) any { return m.FormatPattern(mysqlvalue.Text(a[1])) })
+	}},
 	"my_date_add":      {3, 3, func(a []any) any { return addDate(a, 1) }},
 	"my_date_sub":      {3, 3, func(a []any) any { return addDate(a, -1) }},
 	"my_date_part":     {2, 2, datePartOf},
 	"my_timestampdiff": {3, 3, timestampDifference},
 	"my_timediff":      {2, 2, timeDiff},
-	"my_time":          {1, 1, func(a []any) any { return withSpan(a[0], func(d span) any { return d.String() }) }},
+	"my_time":          {1, 1, func(a []any) any { return withSpan(a[0], func(d mysqlvalue.Span) any { return d.String() }) }},
 
 	"my_datediff":        {2, 2, dateDifference},
-	"my_floor":           {1, 1, func(a []any) any { return wholeToInt(math.Floor(numberOf(a[0]))) }},
+	"my_floor":           {1, 1, func(a []any) any { return mysqlvalue.WholeToInt(math.Floor(mysqlvalue.Number(a[0]))) }},
 	"my_from_unixtime":   {1, 1, fromUnixTime},
-	"my_left":            {2, 2, func(a []any) any { return cutText(textOf(a[0]), 0, intOf(a[1])) }},
+	"my_left":            {2, 2, func(a []any) any { return cutText(mysqlvalue.Text(a[0]), 0, mysqlvalue.Int(a[1])) }},
 	"my_max":             {2, maxArgs, func(a []any) any { return extremeText(a, 1) }},
 	"my_min":             {2, maxArgs, func(a []any) any { return extremeText(a, -1) }},
-	"my_lower":           {1, 1, func(a []any) any { return strings.ToLower(textOf(a[0])) }},
+	"my_lower":           {1, 1, func(a []any) any { return strings.ToLower(mysqlvalue.Text(a[0])) }},
 	"my_position":        {3, 3, positionOf}, // of a part in a text; 1: case counts
 	"my_right":           {2, 2, rightOf},
 	"my_round":           {3, 3, roundTo}, // to digits; 1: a decimal
 	"my_substring_index": {3, 3, substringIndex},
 	"my_unix_timestamp":  {1, 1, unixTimestamp},
-	"my_upper":           {1, 1, func(a []any) any { return strings.ToUpper(textOf(a[0])) }},
+	"my_upper":           {1, 1, func(a []any) any { return strings.ToUpper(mysqlvalue.Text(a[0])) }},
 }
 
 func evalModulo(a []any) any {
-	divisor := numberOf(a[1])
+	divisor := mysqlvalue.Number(a[1])
 	if divisor == 0 {
 		return nil
 	}
-	return math.Mod(numberOf(a[0]), divisor)
+	return math.Mod(mysqlvalue.Number(a[0]), divisor)
 }
 
 // cutText returns count characters of s from the 0-based index from.
@@ -159,9 +167,9 @@ func cutText(s string, from, count int64) string {
 }
 
 func evalSubstring(a []any) any {
-	s, from, count := textOf(a[0]), intOf(a[1]), int64(math.MaxInt64)
+	s, from, count := mysqlvalue.Text(a[0]), mysqlvalue.Int(a[1]), int64(math.MaxInt64)
 	if len(a) == 3 {
-		count = intOf(a[2])
+		count = mysqlvalue.Int(a[2])
 	}
 	switch {
 	case from > 0:
@@ -175,8 +183,8 @@ func evalSubstring(a []any) any {
 }
 
 // withDate applies f to a date. An invalid date gives NULL.
-func withDate(v any, f func(moment) any) any {
-	m, ok := parseMoment(v)
+func withDate(v any, f func(mysqlvalue.Moment) any) any {
+	m, ok := mysqlvalue.ParseMoment(v)
 	if !ok {
 		return nil
 	}
@@ -184,8 +192,8 @@ func withDate(v any, f func(moment) any) any {
 }
 
 // withSpan applies f to a span of time. An invalid span gives NULL.
-func withSpan(v any, f func(span) any) any {
-	d, ok := parseClock(v)
+func withSpan(v any, f func(mysqlvalue.Span) any) any {
+	d, ok := mysqlvalue.ParseSpan(v)
 	if !ok {
 		return nil
 	}
@@ -197,65 +205,65 @@ const noInstant = "0000-00-00 00:00:00"
 
 // instantOf converts a text to a date with a time. An invalid text sorts before all dates.
 func instantOf(a []any) any {
-	m, ok := parseMoment(a[0])
+	m, ok := mysqlvalue.ParseMoment(a[0])
 	if !ok {
 		return noInstant
 	}
-	return m.t.Format(time.DateTime)
+	return m.Time.Format(time.DateTime)
 }
 
 func addDate(a []any, sign int) any {
-	return withDate(a[0], func(m moment) any {
-		m, ok := m.addUnits(a[1], textOf(a[2]), sign)
+	return withDate(a[0], func(m mysqlvalue.Moment) any {
+		m, ok := m.AddUnits(a[1], mysqlvalue.Text(a[2]), sign)
 		if !ok {
 			return nil
 		}
-		return m.formatMoment()
+		return m.Format()
 	})
 }
 
 func datePartOf(a []any) any {
-	part := textOf(a[0])
+	part := mysqlvalue.Text(a[0])
 	switch part {
 	case "HOUR", "MINUTE", "SECOND":
-		return withSpan(a[1], func(d span) any {
+		return withSpan(a[1], func(d mysqlvalue.Span) any {
 			d = max(d, -d)
 			switch part {
 			case "HOUR":
-				return int64(d / hour)
+				return int64(d / mysqlvalue.Hour)
 			case "MINUTE":
-				return int64(d / minute % 60)
+				return int64(d / mysqlvalue.Minute % 60)
 			}
 			return int64(d % 60)
 		})
 	}
-	return withDate(a[1], func(m moment) any {
+	return withDate(a[1], func(m mysqlvalue.Moment) any {
 		switch part {
 		case "YEAR":
-			return m.t.Year()
+			return m.Time.Year()
 		case "MONTH":
-			return int(m.t.Month())
+			return int(m.Time.Month())
 		case "DAYOFYEAR":
-			return m.t.YearDay()
+			return m.Time.YearDay()
 		case "DAYOFWEEK": // 1 is Sunday
-			return int(m.t.Weekday()) + 1
+			return int(m.Time.Weekday()) + 1
 		case "WEEKDAY": // 0 is Monday
-			return (int(m.t.Weekday()) + 6) % 7
+			return (int(m.Time.Weekday()) + 6) % 7
 		}
-		return m.t.Day()
+		return m.Time.Day()
 	})
 }
 
 func timestampDifference(a []any) any {
-	return withDate(a[1], func(x moment) any {
-		return withDate(a[2], func(y moment) any { return wholeUnitsBetween(textOf(a[0]), x, y) })
+	return withDate(a[1], func(x mysqlvalue.Moment) any {
+		return withDate(a[2], func(y mysqlvalue.Moment) any { return mysqlvalue.CountUnits(mysqlvalue.Text(a[0]), x, y) })
 	})
 }
 
 // timeDiff is TIMEDIFF. Both arguments must be of one kind: date and time, date, or time.
 func timeDiff(a []any) any {
 	shape := func(v any) string {
-		switch s := textOf(v); {
+		switch s := mysqlvalue.Text(v); {
 		case len(s) <= 8 || s[4] != '-':
 			return "time"
 		case len(s) <= 10:
@@ -267,11 +275,11 @@ func timeDiff(a []any) any {
 		return nil
 	}
 	if shape(a[0]) != "time" {
-		return withDate(a[0], func(x moment) any {
-			return withDate(a[1], func(y moment) any { return span(x.t.Unix() - y.t.Unix()).clamp().String() })
+		return withDate(a[0], func(x mysqlvalue.Moment) any {
+			return withDate(a[1], func(y mysqlvalue.Moment) any { return mysqlvalue.Span(x.Time.Unix() - y.Time.Unix()).Clamp().String() })
 		})
 	}
-	return withSpan(a[0], func(x span) any {
-		return withSpan(a[1], func(y span) any { return (x - y).clamp().String() })
+	return withSpan(a[0], func(x mysqlvalue.Span) any {
+		return withSpan(a[1], func(y mysqlvalue.Span) any { return (x - y).Clamp().String() })
 	})
 }

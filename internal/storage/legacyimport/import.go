@@ -17,6 +17,7 @@ import (
 	"hce/dc/internal/storage/sqldb"
 	"hce/dc/internal/storage/sqlstore"
 	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/schema"
 )
 
 const (
@@ -150,7 +151,7 @@ func (im *importer) run(ctx context.Context) error {
 func (im *importer) importProxies(ctx context.Context) error {
 	at, err := im.store.ImportedProxies(ctx)
 	for err == nil && !at.Done {
-		var page []wire.Patch
+		var page []schema.Patch
 		if page, at, err = im.source.readProxies(ctx, at, importPage); err != nil {
 			break
 		}
@@ -198,7 +199,7 @@ func (im *importer) siteParts() []part {
 }
 
 // newRowsPart is a part whose rows go into the SQL database.
-func (im *importer) newRowsPart(name string, read func(ctx context.Context, site string, from wire.Bookmark, limit int) ([]wire.Patch, wire.Bookmark, error)) part {
+func (im *importer) newRowsPart(name string, read func(ctx context.Context, site string, from wire.Bookmark, limit int) ([]schema.Patch, wire.Bookmark, error)) part {
 	return part{name, func(ctx context.Context, site string, from wire.Bookmark) (wire.Bookmark, error) {
 		page, next, err := read(ctx, site, from, importPage)
 		if err != nil {

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/schema"
 )
 
 const (
@@ -21,7 +22,7 @@ type table struct {
 	database string
 	table    string
 	key      string // column that orders the rows; "" for a list without pages
-	columns  []wire.Column
+	columns  []schema.Column
 	where    string // further condition, or ""
 	args     []any  // of where
 	order    string // of a list without pages
@@ -30,7 +31,7 @@ type table struct {
 // readPage reads at most limit rows that follow the bookmark, converted to our columns. It
 // drops the rows that keep refuses; keep may be nil and may change the row. The new
 // bookmark is done after the last row. A missing table has no rows.
-func (s *source) readPage(ctx context.Context, t table, from wire.Bookmark, limit int, keep func(wire.Patch) (bool, error)) (kept []wire.Patch, next wire.Bookmark, err error) {
+func (s *source) readPage(ctx context.Context, t table, from wire.Bookmark, limit int, keep func(schema.Patch) (bool, error)) (kept []schema.Patch, next wire.Bookmark, err error) {
 	defer func() {
 		if err != nil {
 			kept, next, err = nil, from, fmt.Errorf("read %s.%s: %w", s.databaseName(t.database), t.table, err)
@@ -40,9 +41,9 @@ func (s *source) readPage(ctx context.Context, t table, from wire.Bookmark, limi
 	if err != nil || types == nil {
 		return nil, wire.Bookmark{Done: true}, err
 	}
-	var page []wire.Patch
+	var page []schema.Patch
 	bytes := 0
-	next, whole, err := s.readRows(ctx, t, types, from, limit, func(p wire.Patch, size int) bool {
+	next, whole, err := s.readRows(ctx, t, types, from, limit, func(p schema.Patch, size int) bool {
 		page = append(page, p)
 		bytes += size
 		return bytes <= pageBytes
@@ -69,7 +70,7 @@ func (s *source) readPage(ctx context.Context, t table, from wire.Bookmark, limi
 
 // readRows calls each with every row and its size in bytes, until each returns false. whole
 // reports that it never did.
-func (s *source) readRows(ctx context.Context, t table, types map[string]string, from wire.Bookmark, limit int, each func(p wire.Patch, size int) bool) (next wire.Bookmark, whole bool, err error) {
+func (s *source) readRows(ctx context.Context, t table, types map[string]string, from wire.Bookmark, limit int, each func(p schema.Patch, size int) bool) (next wire.Bookmark, whole bool, err error) {
 	text, args, columns := s.buildQuery(t, types, from, limit)
 	rows, err := s.pool.QueryContext(ctx, text, args...)
 	if err != nil {
@@ -94,7 +95,7 @@ func (s *source) readRows(ctx context.Context, t table, types map[string]string,
 	return next, true, rows.Err()
 }
 
-func (s *source) buildQuery(t table, types map[string]string, from wire.Bookmark, limit int) (text string, args []any, columns []wire.Column) {
+func (s *source) buildQuery(t table, types map[string]string, from wire.Bookmark, limit int) (text string, args []any, columns []schema.Column) {
 	var b strings.Builder
 	b.WriteString("SELECT ")
 	for _, c := range t.columns {
@@ -141,7 +142,7 @@ func sameKey(a, b string) bool {
 type row struct {
 	s       *source
 	t       table
-	columns []wire.Column
+	columns []schema.Column
 	types   map[string]string
 	values  []sql.RawBytes
 	lengths []sql.NullInt64 // of blobs, by column
@@ -149,7 +150,7 @@ type row struct {
 	targets []any
 }
 
-func newRow(s *source, t table, columns []wire.Column, types map[string]string) *row {
+func newRow(s *source, t table, columns []schema.Column, types map[string]string) *row {
 	r := &row{s: s, t: t, columns: columns, types: types, values: make([]sql.RawBytes, len(columns)), lengths: make([]sql.NullInt64, len(columns))}
 	for i, c := range columns {
 		r.targets = append(r.targets, &r.values[i])
@@ -163,8 +164,8 @@ func newRow(s *source, t table, columns []wire.Column, types map[string]string) 
 
 // toPatch returns the values of the scanned row, converted to our columns, and their size
 // in bytes. Blobs above valueMax and columns that the table lacks are missing.
-func (r *row) toPatch() (p wire.Patch, size int) {
-	p = make(wire.Patch, len(r.columns))
+func (r *row) toPatch() (p schema.Patch, size int) {
+	p = make(schema.Patch, len(r.columns))
 	for i, c := range r.columns {
 		raw := r.values[i]
 		size += len(raw)
@@ -176,11 +177,11 @@ func (r *row) toPatch() (p wire.Patch, size int) {
 			}
 		case isBlob(kind):
 			p[c.Name] = append([]byte{}, raw...)
-		case c.Kind == wire.KindDate:
+		case c.Kind == schema.KindDate:
 			p[c.Name] = r.s.convertDate(column, string(raw), kind, c)
-		case c.Kind == wire.KindInt:
+		case c.Kind == schema.KindInt:
 			p[c.Name] = r.s.convertInt(column, string(raw), c)
-		case c.Kind == wire.KindFloat:
+		case c.Kind == schema.KindFloat:
 			f, err := strconv.ParseFloat(string(raw), 64)
 			if err != nil { // NULL or out of range
 				f = 0
@@ -188,7 +189,7 @@ func (r *row) toPatch() (p wire.Patch, size int) {
 			p[c.Name] = f
 		default:
 			if c.Name == "URL" {
-				c.Bounds = wire.Bounds{} // repair drops long URLs: a cut URL is another URL
+				c.Bounds = schema.Bounds{} // repair drops long URLs: a cut URL is another URL
 			}
 			p[c.Name] = r.s.convertText(column, string(raw), c)
 		}

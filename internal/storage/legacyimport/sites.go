@@ -7,6 +7,7 @@ import (
 
 	"hce/dc/internal/storage/sqldb"
 	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/schema"
 )
 
 const (
@@ -27,7 +28,7 @@ func (s *source) siteIDs(ctx context.Context, from wire.Bookmark) ([]string, wir
 }
 
 // readSite reads the row of a site.
-func (s *source) readSite(ctx context.Context, id string) (wire.Patch, error) {
+func (s *source) readSite(ctx context.Context, id string) (schema.Patch, error) {
 	t := table{name: "sites", database: sqldb.Sites, table: "sites", columns: wire.SiteColumns, where: "Id = ?", args: []any{id}}
 	page, _, err := s.readPage(ctx, t, wire.Bookmark{}, 1, nil)
 	if err != nil {
@@ -40,9 +41,9 @@ func (s *source) readSite(ctx context.Context, id string) (wire.Patch, error) {
 }
 
 // readFilters reads the filters of a site.
-func (s *source) readFilters(ctx context.Context, site string) ([]wire.Patch, error) {
-	var list []wire.Patch
-	err := s.readList(ctx, "sites_filters", wire.FilterColumns, site, func(p wire.Patch) { list = append(list, p) })
+func (s *source) readFilters(ctx context.Context, site string) ([]schema.Patch, error) {
+	var list []schema.Patch
+	err := s.readList(ctx, "sites_filters", wire.FilterColumns, site, func(p schema.Patch) { list = append(list, p) })
 	return list, err
 }
 
@@ -50,11 +51,11 @@ func (s *source) readFilters(ctx context.Context, site string) ([]wire.Patch, er
 // that it created itself under the general site (docs/spec/storage.md 6.2 #7). So only
 // the first one per name and URL belongs to the general site, and a site without
 // properties gets the ones that it lost.
-func (s *source) readProperties(ctx context.Context, site string) ([]wire.Patch, error) {
-	var kept []wire.Patch
+func (s *source) readProperties(ctx context.Context, site string) ([]schema.Patch, error) {
+	var kept []schema.Patch
 	found := false
 	first := map[[2]string]bool{}
-	err := s.readList(ctx, "sites_properties", wire.PropertyColumns, site, func(p wire.Patch) {
+	err := s.readList(ctx, "sites_properties", wire.PropertyColumns, site, func(p schema.Patch) {
 		found = true
 		key := [2]string{strings.ToUpper(p.Text("Name")), strings.ToLower(p.Text("URLMd5"))}
 		switch {
@@ -78,7 +79,7 @@ var createdProperties = [][2]string{{"PROCESS_CTYPES", "text/html"}, {"STORE_HTT
 
 // lostProperties returns createdProperties if the original stored them under the
 // general site, else nil.
-func (s *source) lostProperties(ctx context.Context, site string) ([]wire.Patch, error) {
+func (s *source) lostProperties(ctx context.Context, site string) ([]schema.Patch, error) {
 	var found int
 	text := "SELECT COUNT(*) FROM (SELECT 1 FROM " + s.quotedName(sqldb.Sites, "sites_properties") + " WHERE Site_Id = ? AND Name = ? AND Value = ? LIMIT 1) AS one"
 	err := s.pool.QueryRowContext(ctx, text, wire.GeneralSite, createdProperties[0][0], createdProperties[0][1]).Scan(&found)
@@ -88,20 +89,20 @@ func (s *source) lostProperties(ctx context.Context, site string) ([]wire.Patch,
 	if found == 0 {
 		return nil, nil
 	}
-	var list []wire.Patch
+	var list []schema.Patch
 	for _, p := range createdProperties {
-		list = append(list, wire.Patch{"Site_Id": site, "URLMd5": "", "Name": p[0], "Value": p[1]})
+		list = append(list, schema.Patch{"Site_Id": site, "URLMd5": "", "Name": p[0], "Value": p[1]})
 	}
 	s.countChanges("sites_properties: given back to sites that the service made", int64(len(list)))
 	return list, nil
 }
 
 // readList calls each with every row of a site's list, in stored order.
-func (s *source) readList(ctx context.Context, name string, columns []wire.Column, site string, each func(wire.Patch)) error {
+func (s *source) readList(ctx context.Context, name string, columns []schema.Column, site string, each func(schema.Patch)) error {
 	t := table{name: name, database: sqldb.Sites, table: name, columns: columns, where: "Site_Id = ?", args: []any{site}}
 	types, err := s.columnsOf(ctx, t.database, t.table)
 	if err == nil && types != nil {
-		_, _, err = s.readRows(ctx, t, types, wire.Bookmark{}, listRows, func(p wire.Patch, _ int) bool {
+		_, _, err = s.readRows(ctx, t, types, wire.Bookmark{}, listRows, func(p schema.Patch, _ int) bool {
 			p["Site_Id"] = site
 			each(p)
 			return true
@@ -114,17 +115,17 @@ func (s *source) readList(ctx context.Context, name string, columns []wire.Colum
 }
 
 // readRootURLs reads root URLs of a site after a bookmark, ordered by creation date.
-func (s *source) readRootURLs(ctx context.Context, site string, from wire.Bookmark, limit int) ([]wire.Patch, wire.Bookmark, error) {
+func (s *source) readRootURLs(ctx context.Context, site string, from wire.Bookmark, limit int) ([]schema.Patch, wire.Bookmark, error) {
 	t := table{name: "sites_urls", database: sqldb.Sites, table: "sites_urls", columns: wire.RootURLColumns,
 		where: "Site_Id = ?", args: []any{site}, order: "CDate, URLMd5"}
-	return s.readPage(ctx, t, from, limit, func(p wire.Patch) (bool, error) { return s.repairURLRow(ctx, t, p, false) })
+	return s.readPage(ctx, t, from, limit, func(p schema.Patch) (bool, error) { return s.repairURLRow(ctx, t, p, false) })
 }
 
 // readProxies reads rows of sites_proxy after a bookmark. It drops their Id: a proxy is
 // identified by site and host and gets a new number.
-func (s *source) readProxies(ctx context.Context, from wire.Bookmark, limit int) ([]wire.Patch, wire.Bookmark, error) {
+func (s *source) readProxies(ctx context.Context, from wire.Bookmark, limit int) ([]schema.Patch, wire.Bookmark, error) {
 	t := table{name: "proxies", database: sqldb.Sites, table: "sites_proxy", key: "Id", columns: wire.ProxyColumns}
-	return s.readPage(ctx, t, from, limit, func(p wire.Patch) (bool, error) {
+	return s.readPage(ctx, t, from, limit, func(p schema.Patch) (bool, error) {
 		site, host := p.Text("Site_Id"), strings.TrimSpace(p.Text("Host"))
 		if host == "" || site != wire.AnySite && wire.CheckSiteID("", "", site) != nil {
 			s.countChanges("proxies: of no site or without host, left out", 1)

@@ -6,28 +6,29 @@ import (
 
 	"hce/dc/internal/storage/sqldb"
 	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/schema"
 )
 
 // maxURL limits the text of a URL, in bytes.
 const maxURL = 4096
 
 // readURLs reads rows of urls_<site> after a bookmark.
-func (s *source) readURLs(ctx context.Context, site string, from wire.Bookmark, limit int) ([]wire.Patch, wire.Bookmark, error) {
+func (s *source) readURLs(ctx context.Context, site string, from wire.Bookmark, limit int) ([]schema.Patch, wire.Bookmark, error) {
 	t := table{name: "urls", database: sqldb.URLs, table: "urls_" + site, key: "URLMd5", columns: wire.URLColumns}
-	return s.readPage(ctx, t, from, limit, func(p wire.Patch) (bool, error) { return s.repairURLRow(ctx, t, p, true) })
+	return s.readPage(ctx, t, from, limit, func(p schema.Patch) (bool, error) { return s.repairURLRow(ctx, t, p, true) })
 }
 
 // deletedURLs reads rows of urls_<site> that wait for URL_PURGE, after a bookmark.
-func (s *source) deletedURLs(ctx context.Context, site string, from wire.Bookmark, limit int) ([]wire.Patch, wire.Bookmark, error) {
+func (s *source) deletedURLs(ctx context.Context, site string, from wire.Bookmark, limit int) ([]schema.Patch, wire.Bookmark, error) {
 	t := table{name: "deleted", database: sqldb.Deleted, table: "urls_" + site, key: "URLMd5", columns: wire.URLColumns}
-	return s.readPage(ctx, t, from, limit, func(p wire.Patch) (bool, error) { return s.repairURLRow(ctx, t, p, false) })
+	return s.readPage(ctx, t, from, limit, func(p schema.Patch) (bool, error) { return s.repairURLRow(ctx, t, p, false) })
 }
 
 // repairURLRow gives a row of a URL a valid key, no batch and the present error bits. It
 // returns false for a row without key and URL, and for a URL that is too long. If
 // keys are unique in the table, it also drops a row without key whose URL has a row
 // with a key: that one was crawled.
-func (s *source) repairURLRow(ctx context.Context, t table, p wire.Patch, unique bool) (keep bool, err error) {
+func (s *source) repairURLRow(ctx context.Context, t table, p schema.Patch, unique bool) (keep bool, err error) {
 	url := p.Text("URL")
 	if len(url) > maxURL {
 		s.countChanges(t.name+".URL: longer than 4096 bytes, left out", 1)
@@ -58,7 +59,7 @@ func (s *source) repairURLRow(ctx context.Context, t table, p wire.Patch, unique
 }
 
 // releaseFromBatch takes a row out of its batch, which no process runs any more.
-func (s *source) releaseFromBatch(name string, p wire.Patch) {
+func (s *source) releaseFromBatch(name string, p schema.Patch) {
 	switch status := p.Int("Status", 0); status {
 	case wire.StatusSelectedCrawling, wire.StatusCrawling, wire.StatusSelectedIncremental:
 		p["Status"] = int64(wire.StatusNew)

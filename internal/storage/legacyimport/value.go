@@ -4,11 +4,12 @@ import (
 	"strconv"
 	"time"
 
-	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/errormask"
+	"hce/dc/internal/wire/schema"
 )
 
 // convertInt converts a number and limits it to the bounds of c; NULL becomes 0.
-func (s *source) convertInt(column, raw string, c wire.Column) any {
+func (s *source) convertInt(column, raw string, c schema.Column) any {
 	if raw == "" {
 		return int64(0)
 	}
@@ -21,7 +22,7 @@ func (s *source) convertInt(column, raw string, c wire.Column) any {
 }
 
 // convertText cuts a long text. NUL and invalid UTF-8 become U+FFFD.
-func (s *source) convertText(column, raw string, c wire.Column) any {
+func (s *source) convertText(column, raw string, c schema.Column) any {
 	fit := c.Fit(raw)
 	if fit != raw {
 		s.countChanges(column+": cut or cleaned", 1)
@@ -31,7 +32,7 @@ func (s *source) convertText(column, raw string, c wire.Column) any {
 
 // convertDate converts a date to UTC. NULL, 0000-00-00 and dates outside the range of our
 // columns become nil. The server sends a TIMESTAMP in UTC.
-func (s *source) convertDate(column, raw, kind string, c wire.Column) any {
+func (s *source) convertDate(column, raw, kind string, c schema.Column) any {
 	if raw == "" {
 		return nil
 	}
@@ -39,9 +40,9 @@ func (s *source) convertDate(column, raw, kind string, c wire.Column) any {
 	if kind == "timestamp" {
 		zone = time.UTC
 	}
-	at, err := time.ParseInLocation(wire.DateLayout, raw[:min(len(raw), len(wire.DateLayout))], zone)
+	at, err := time.ParseInLocation(schema.DateLayout, raw[:min(len(raw), len(schema.DateLayout))], zone)
 	if err == nil {
-		if fit := c.Fit(string(wire.DateOf(at))); fit != nil {
+		if fit := c.Fit(string(schema.DateOf(at))); fit != nil {
 			return fit
 		}
 	}
@@ -51,16 +52,16 @@ func (s *source) convertDate(column, raw, kind string, c wire.Column) any {
 
 // movedBits maps error bits of the original to their present places
 // (docs/spec/DECISIONS.md 2).
-var movedBits = [][2]wire.ErrorMask{
-	{1 << 7, wire.ErrMacro}, {1 << 15, wire.ErrSynchronize}, {1 << 16, wire.ErrFiltersBreak},
-	{1 << 32, wire.ErrDatabase}, {1 << 33, wire.ErrSiteMaxResourcesSize},
+var movedBits = [][2]errormask.Mask{
+	{1 << 7, errormask.Macro}, {1 << 15, errormask.Synchronize}, {1 << 16, errormask.FiltersBreak},
+	{1 << 32, errormask.Database}, {1 << 33, errormask.SiteMaxResourcesSize},
 }
 
 // convertErrorMask converts an error mask of the original.
 func (s *source) convertErrorMask(column string, old int64) int64 {
-	mask := wire.ErrorMask(old)
+	mask := errormask.Mask(old)
 	for _, bit := range movedBits {
-		if wire.ErrorMask(old)&bit[0] != 0 {
+		if errormask.Mask(old)&bit[0] != 0 {
 			mask = mask&^bit[0] | bit[1]
 		}
 	}

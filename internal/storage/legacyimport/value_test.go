@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/schema"
 )
 
 func berlin(t *testing.T) *source {
@@ -46,18 +47,18 @@ func TestDate(t *testing.T) {
 }
 
 func TestWholeAndText(t *testing.T) {
-	column := func(columns []wire.Column, name string) wire.Column {
+	column := func(columns []schema.Column, name string) schema.Column {
 		for _, c := range columns {
 			if c.Name == name {
 				return c
 			}
 		}
 		t.Fatal(name)
-		return wire.Column{}
+		return schema.Column{}
 	}
 	for name, c := range map[string]struct {
 		raw    string
-		column wire.Column
+		column schema.Column
 		want   any
 		kinds  int
 	}{
@@ -77,7 +78,7 @@ func TestWholeAndText(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := berlin(t)
 			var got any
-			if c.column.Kind == wire.KindInt {
+			if c.column.Kind == schema.KindInt {
 				got = s.convertInt("x", c.raw, c.column)
 			} else {
 				got = s.convertText("x", c.raw, c.column)
@@ -104,7 +105,7 @@ func TestMask(t *testing.T) {
 // No row stays in a batch, and no row becomes a row of another node.
 func TestRelease(t *testing.T) {
 	for status, want := range map[int64][2]int64{0: {0, 0}, 1: {1, 0}, 2: {1, 0}, 3: {1, 0}, 4: {4, 0}, 5: {4, 1}, 6: {4, 1}, 7: {7, 0}, 8: {1, 0}, 9: {1, 0}, 255: {1, 0}} {
-		p := wire.Patch{"Status": status, "Crawled": int64(0)}
+		p := schema.Patch{"Status": status, "Crawled": int64(0)}
 		berlin(t).releaseFromBatch("x", p)
 		if got := [2]int64{p.Int("Status", -1), p.Int("Crawled", -1)}; got != want {
 			t.Errorf("status %d: %v, want %v", status, got, want)

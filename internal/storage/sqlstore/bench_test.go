@@ -6,6 +6,8 @@ import (
 
 	"hce/dc/internal/storage/sqldb"
 	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/cluster"
+	"hce/dc/internal/wire/schema"
 )
 
 // big makes a site s with n rows in Status 1.
@@ -48,7 +50,7 @@ func BenchmarkFinishCrawl(b *testing.B) {
 		b.Run(c.name, func(b *testing.B) {
 			const known, results, links = 100000, 64, 100
 			s := big(b, known, c.synchronous)
-			_, err := s.SiteUpdate(ctx, wire.SiteUpdateRequest{ID: "s", Set: wire.Patch{"RecrawlPeriod": int64(c.period)}})
+			_, err := s.SiteUpdate(ctx, wire.SiteUpdateRequest{ID: "s", Set: schema.Patch{"RecrawlPeriod": int64(c.period)}})
 			s.must(err)
 			next, batch := known, int64(0)
 			for b.Loop() {
@@ -59,7 +61,7 @@ func BenchmarkFinishCrawl(b *testing.B) {
 				for i := range results {
 					item := linkTo((int(batch)*results + i) % known)
 					items = append(items, item)
-					r := wire.Fetched{URLMd5: item.URLMd5, Crawled: true, First: c.first, Set: wire.Patch{"Status": int64(4), "Size": int64(30000),
+					r := wire.Fetched{URLMd5: item.URLMd5, Crawled: true, First: c.first, Set: schema.Patch{"Status": int64(4), "Size": int64(30000),
 						"CrawlingTime": int64(250), "HTTPCode": int64(200), "ContentType": "text/html", "Charset": "utf-8", "ErrorMask": int64(0),
 						"RawContentMd5": item.URLMd5, "TcDate": "2026-01-05 10:00:00", "UDate": "2026-01-05 10:00:00", "LinksI": int64(100), "ETag": "x"}}
 					for j := range links {
@@ -95,7 +97,7 @@ func BenchmarkURLFetch(b *testing.B) {
 			b.Run(fmt.Sprintf("%s/mark=%v", name, mark), func(b *testing.B) {
 				r := wire.URLFetchRequest{MaxURLs: 500, URLsCriterion: c, AttributeNames: []string{"*"}}
 				if mark {
-					r.URLUpdate = wire.Patch{"Status": int64(2), "Batch_Id": int64(7)}
+					r.URLUpdate = schema.Patch{"Status": int64(2), "Batch_Id": int64(7)}
 				}
 				for b.Loop() {
 					urls, err := s.URLFetch(ctx, []wire.URLFetchRequest{r})
@@ -141,7 +143,7 @@ func BenchmarkURLNew(b *testing.B) {
 		for range 1000 {
 			u := linkTo(next)
 			next++
-			list = append(list, wire.URLNewRequest{Row: wire.Patch{"URL": u.URL, "URLMd5": u.URLMd5, "CDate": wire.Expr("NOW()")}, SiteSelect: wire.SelectNone})
+			list = append(list, wire.URLNewRequest{Row: schema.Patch{"URL": u.URL, "URLMd5": u.URLMd5, "CDate": schema.Expr("NOW()")}, SiteSelect: wire.SelectNone})
 		}
 		_, _, err := s.URLNew(ctx, list)
 		s.must(err)
@@ -219,19 +221,19 @@ func BenchmarkLinksStore(b *testing.B) {
 			for b.Loop() {
 				for range c.requests {
 					b.StopTimer()
-					var r wire.LinksMessage
+					var r cluster.LinksMessage
 					for range links / c.requests / c.bundle {
 						id++
-						bundle := wire.LinkBundle{ID: id, From: "n2"}
+						bundle := cluster.LinkBundle{ID: id, From: "n2"}
 						for range c.bundle {
 							next++
 							u := linkTo(next * 7919 % known)
 							u.SiteID, u.Freq = "s", 1
-							bundle.Links = append(bundle.Links, wire.LinkOut(u))
+							bundle.Links = append(bundle.Links, cluster.LinkOut(u))
 						}
 						r.Bundles = append(r.Bundles, bundle)
 					}
-					_, err := crawler.SiteUpdate(ctx, wire.SiteUpdateRequest{ID: "s", Set: wire.Patch{"Priority": id}})
+					_, err := crawler.SiteUpdate(ctx, wire.SiteUpdateRequest{ID: "s", Set: schema.Patch{"Priority": id}})
 					s.must(err)
 					b.StartTimer()
 					stored, err := s.LinksStore(ctx, r)

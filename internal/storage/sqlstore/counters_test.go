@@ -9,6 +9,8 @@ import (
 	"hce/dc/internal/storage/sqlstore/counters"
 	"hce/dc/internal/storage/sqlstore/tables"
 	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/errormask"
+	"hce/dc/internal/wire/schema"
 )
 
 // counts computes the counters of a site from every row (docs/spec/storage.md 4.0.4).
@@ -58,10 +60,10 @@ func (b *bench) counts(site string) map[string]int64 {
 func (b *bench) checkCounters(site, after string) {
 	b.Helper()
 	s := b.site(site)
-	p := wire.PatchOf(&s, wire.SiteColumns)
+	p := schema.PatchOf(&s, wire.SiteColumns)
 	want := b.counts(site)
 	// A full site has bits of its own.
-	p["ErrorMask"] = p["ErrorMask"].(int64) &^ int64(wire.ErrMaxItems|wire.ErrSiteMaxResources)
+	p["ErrorMask"] = p["ErrorMask"].(int64) &^ int64(errormask.MaxItems|errormask.SiteMaxResources)
 	for _, name := range counters.CountedColumns {
 		if p[name] != want[name] {
 			b.Errorf("after %s: %s = %v, want %d from the rows", after, name, p[name], want[name])
@@ -88,8 +90,8 @@ func TestCountersEqualTheRows(t *testing.T) {
 	b := newBench(t)
 	b.newSite(`{"id":"s","urls":["0","1"]}`)
 	pick := func(values ...int64) int64 { return values[r.IntN(len(values))] }
-	row := func() wire.Patch {
-		p := wire.Patch{"Status": pick(0, 1, 2, 3, 4, 4, 5, 6, 7, 7, 8), "Crawled": pick(0, 0, 1, 2), "Processed": pick(0, 1), "Size": pick(0, 1, 1<<40),
+	row := func() schema.Patch {
+		p := schema.Patch{"Status": pick(0, 1, 2, 3, 4, 4, 5, 6, 7, 7, 8), "Crawled": pick(0, 0, 1, 2), "Processed": pick(0, 1), "Size": pick(0, 1, 1<<40),
 			"ErrorMask": pick(0, 0, 1, 6, 1<<31, 1<<52), "TagsCount": pick(0, 3), "CrawlingTime": pick(0, 1, 333), "ParentMd5": "",
 			"ContentType": []string{"", "text/html", "Text/HTML", "text/plain"}[r.IntN(4)]}
 		if r.IntN(3) > 0 {
@@ -123,7 +125,7 @@ func TestCountersEqualTheRows(t *testing.T) {
 		}},
 		{"URL_FETCH", func() error {
 			_, err := b.URLFetch(ctx, []wire.URLFetchRequest{{Sites: []string{"s"}, URLsCriterion: wire.Criterion{Where: "Status IN (1, 4)", Limit: "7"},
-				URLUpdate: wire.Patch{"Status": pick(2, 5), "Batch_Id": int64(1)}}})
+				URLUpdate: schema.Patch{"Status": pick(2, 5), "Batch_Id": int64(1)}}})
 			return err
 		}},
 		{"crawl", func() error {
@@ -149,12 +151,12 @@ func TestCountersEqualTheRows(t *testing.T) {
 		}},
 		{"SITE_UPDATE", func() error {
 			u, old := url(), url()
-			root := wire.Patch{"URL": u, "URLMd5": wire.Md5(u), "ParentMd5": "", "Status": int64(7)}
-			l := wire.SiteLists{UpdateType: pick(0, 1, 2), URLs: []wire.Patch{root}}
+			root := schema.Patch{"URL": u, "URLMd5": wire.Md5(u), "ParentMd5": "", "Status": int64(7)}
+			l := wire.SiteLists{UpdateType: pick(0, 1, 2), URLs: []schema.Patch{root}}
 			if l.UpdateType == wire.UpdateRows && r.IntN(2) == 0 {
 				root["URLMd5"] = wire.Md5(old)
 			}
-			_, err := b.SiteUpdate(ctx, wire.SiteUpdateRequest{ID: "s", Set: wire.Patch{"State": pick(1, 6), "Errors": int64(9)}, SiteLists: l})
+			_, err := b.SiteUpdate(ctx, wire.SiteUpdateRequest{ID: "s", Set: schema.Patch{"State": pick(1, 6), "Errors": int64(9)}, SiteLists: l})
 			return err
 		}},
 		{"URL_DELETE", func() error {
@@ -201,9 +203,9 @@ func TestCountersEqualTheRows(t *testing.T) {
 func TestCounterProperties(t *testing.T) {
 	b := newBench(t)
 	b.newSite(`{"id":"s","properties":{"COUNTER_CRIT_RESOURCES":"Site_Id='%SITE_ID%' AND Status>3","COUNTER_CRIT_NURLS":"","COUNTER_CRIT_CONTENTS":"SLEEP(1)"}}`)
-	b.put("a", wire.Patch{"Status": int64(4), "Crawled": int64(1)})
-	b.put("b", wire.Patch{"Status": int64(7), "TagsCount": int64(1), "Processed": int64(1)})
-	b.put("c", wire.Patch{})
+	b.put("a", schema.Patch{"Status": int64(4), "Crawled": int64(1)})
+	b.put("b", schema.Patch{"Status": int64(7), "TagsCount": int64(1), "Processed": int64(1)})
+	b.put("c", schema.Patch{})
 	s := b.site("s")
 	same(t, "counters", []int64{s.Resources, s.NewURLs, s.Contents}, []int64{2, 3, 1})
 	site, err := b.Site(ctx, "s")
@@ -222,7 +224,7 @@ func TestTalliesAreEqual(t *testing.T) {
 	for i := range 400 {
 		u := wire.NewURL("s", fmt.Sprint(i))
 		keys = append(keys, u.URLMd5)
-		b.put(u.URL, wire.Patch{"Status": pick(0, 1, 2, 3, 4, 4, 4, 5, 6, 7, 7, 8, 9), "Crawled": pick(0, 1, 2), "Processed": pick(0, 1), "Size": pick(0, 1, 12345, 1<<40),
+		b.put(u.URL, schema.Patch{"Status": pick(0, 1, 2, 3, 4, 4, 4, 5, 6, 7, 7, 8, 9), "Crawled": pick(0, 1, 2), "Processed": pick(0, 1), "Size": pick(0, 1, 12345, 1<<40),
 			"ErrorMask": pick(0, 0, 0, 1, 4096, 1<<31, 1<<52), "TagsCount": pick(0, 3), "CrawlingTime": pick(0, 1, 333, 1<<40),
 			"ParentMd5": []string{"", u.URLMd5}[r.IntN(2)], "ContentType": kinds[r.IntN(len(kinds))]})
 	}
@@ -256,15 +258,15 @@ func TestTalliesAreEqual(t *testing.T) {
 // results in one chunk.
 func TestCountersOfExpressions(t *testing.T) {
 	for name, results := range map[string][]wire.Fetched{
-		"column":     {{Set: wire.Patch{"Status": int64(4), "Size": wire.Expr("Size * 2 + 7"), "CrawlingTime": int64(2)}, Crawled: true}},
-		"expression": {{Set: wire.Patch{"Status": int64(4), "Size": int64(5)}, Expressions: []wire.FieldExpression{{Object: wire.ObjectURL, Column: "Size", SQL: "%SIZE% + 100"}}}},
-		"two":        {{Set: wire.Patch{"Size": int64(9), "ErrorMask": int64(6)}, Crawled: true}, {Set: wire.Patch{"Status": int64(4), "ErrorMask": int64(0)}}, {Set: wire.Patch{"Status": int64(1)}}},
-		"date":       {{Set: wire.Patch{"Status": int64(4), "Size": int64(9), "UDate": wire.Expr("NOW() - INTERVAL 1 DAY")}, Crawled: true}},
+		"column":     {{Set: schema.Patch{"Status": int64(4), "Size": schema.Expr("Size * 2 + 7"), "CrawlingTime": int64(2)}, Crawled: true}},
+		"expression": {{Set: schema.Patch{"Status": int64(4), "Size": int64(5)}, Expressions: []wire.FieldExpression{{Object: wire.ObjectURL, Column: "Size", SQL: "%SIZE% + 100"}}}},
+		"two":        {{Set: schema.Patch{"Size": int64(9), "ErrorMask": int64(6)}, Crawled: true}, {Set: schema.Patch{"Status": int64(4), "ErrorMask": int64(0)}}, {Set: schema.Patch{"Status": int64(1)}}},
+		"date":       {{Set: schema.Patch{"Status": int64(4), "Size": int64(9), "UDate": schema.Expr("NOW() - INTERVAL 1 DAY")}, Crawled: true}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := newBench(t)
 			b.newSite(`{"id":"s"}`)
-			b.put("u", wire.Patch{"Size": int64(3), "ErrorMask": int64(1)})
+			b.put("u", schema.Patch{"Size": int64(3), "ErrorMask": int64(1)})
 			b.must(b.runUpdateTx(ctx, "test", func(t *tx) error { return t.RecountSite("s") }))
 			_, err := b.MarkCrawling(ctx, "s", 7, []wire.URL{wire.NewURL("s", "u")})
 			b.must(err)

@@ -9,16 +9,18 @@ import (
 
 	"hce/dc/internal/storage/sqlstore/tables"
 	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/errormask"
+	"hce/dc/internal/wire/schema"
 )
 
 // put stores rows of site s with the given columns.
-func (b *bench) put(url string, p wire.Patch) {
+func (b *bench) put(url string, p schema.Patch) {
 	b.Helper()
 	b.putIn("s", url, p)
 }
 
 // putIn is put for any site.
-func (b *bench) putIn(site, url string, p wire.Patch) {
+func (b *bench) putIn(site, url string, p schema.Patch) {
 	b.Helper()
 	b.must(b.runUpdateTx(ctx, "test", func(t *tx) error {
 		row := tables.ClonePatch(p)
@@ -61,18 +63,18 @@ func TestMarkCrawling(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			b := newBench(t)
 			b.newSite(`{"id":"s"}`)
-			b.put("u", wire.Patch{"Status": c.status, "Batch_Id": c.batch, "ErrorMask": int64(3), "Crawled": int64(1)})
+			b.put("u", schema.Patch{"Status": c.status, "Batch_Id": c.batch, "ErrorMask": int64(3), "Crawled": int64(1)})
 			item := wire.NewURL("s", "u")
 			item.Depth = 9
 			marks, err := b.MarkCrawling(ctx, "s", 7, []wire.URL{item, item})
 			b.must(err)
 			m := marks[item.URLMd5]
-			same(t, "mark", []any{m.Known, m.Done, m.Busy, m.Row.Status, m.Row.ErrorMask, m.Row.Depth}, []any{true, c.done, c.busy, c.status, wire.ErrorMask(3), int64(0)})
+			same(t, "mark", []any{m.Known, m.Done, m.Busy, m.Row.Status, m.Row.ErrorMask, m.Row.Depth}, []any{true, c.done, c.busy, c.status, errormask.Mask(3), int64(0)})
 			u := b.row("s", "u")
 			if c.done || c.busy {
-				same(t, "row", []any{u.Status, u.BatchID, u.ErrorMask}, []any{c.status, c.batch, wire.ErrorMask(3)})
+				same(t, "row", []any{u.Status, u.BatchID, u.ErrorMask}, []any{c.status, c.batch, errormask.Mask(3)})
 			} else {
-				same(t, "row", []any{u.Status, u.BatchID, u.ErrorMask, u.TcDate, u.UDate}, []any{int64(3), int64(7), wire.ErrorMask(0), wire.Date("2026-01-05 10:00:00"), wire.Date("2026-01-05 10:00:00")})
+				same(t, "row", []any{u.Status, u.BatchID, u.ErrorMask, u.TcDate, u.UDate}, []any{int64(3), int64(7), errormask.Mask(0), schema.Date("2026-01-05 10:00:00"), schema.Date("2026-01-05 10:00:00")})
 			}
 		})
 	}
@@ -86,14 +88,14 @@ func TestMarkCrawling(t *testing.T) {
 		m := marks[item.URLMd5]
 		same(t, "mark", []any{m.Known, m.Done, m.Row.Depth, m.Row.Status}, []any{false, false, int64(9), int64(1)})
 		u := b.row("s", "u")
-		same(t, "row", []any{u.Status, u.BatchID, u.Depth, u.CDate}, []any{int64(3), int64(7), int64(9), wire.Date("2026-01-05 10:00:00")})
+		same(t, "row", []any{u.Status, u.BatchID, u.Depth, u.CDate}, []any{int64(3), int64(7), int64(9), schema.Date("2026-01-05 10:00:00")})
 		_, err = b.MarkCrawling(ctx, "nobody", 7, []wire.URL{item})
 		same(t, "unknown site", wire.CodeOf(err), wire.CodeNotFound)
 	})
 	t.Run("batch 0 is never done", func(t *testing.T) {
 		b := newBench(t)
 		b.newSite(`{"id":"s"}`)
-		b.put("u", wire.Patch{"Status": int64(4)})
+		b.put("u", schema.Patch{"Status": int64(4)})
 		marks, err := b.MarkCrawling(ctx, "s", 0, []wire.URL{wire.NewURL("s", "u")})
 		b.must(err)
 		same(t, "done", marks[wire.Md5("u")].Done, false)
@@ -106,32 +108,32 @@ func TestFinishCrawl(t *testing.T) {
 	b.newSite(`{"id":"s","maxURLs":5,"urls":["u"]}`)
 	_, err := b.MarkCrawling(ctx, "s", 7, []wire.URL{wire.NewURL("s", "u"), wire.NewURL("s", "v"), wire.NewURL("s", "w")})
 	b.must(err)
-	b.put("lost", wire.Patch{"Status": int64(3), "Batch_Id": int64(6)})
+	b.put("lost", schema.Patch{"Status": int64(3), "Batch_Id": int64(6)})
 	link := func(text string) wire.URL {
 		l := wire.NewURL("s", text)
 		l.ParentMd5 = wire.Md5("u")
 		return l
 	}
 	b.saved(b.FinishCrawl(ctx, "s", 7, []wire.Fetched{
-		{URLMd5: wire.Md5("u"), Crawled: true, SiteBits: wire.ErrRobots, Links: linksOf(link("u"), link("x"), link("x"), link("y")),
-			Set: wire.Patch{"Status": int64(4), "Size": int64(2000), "ContentType": "Text/HTML", "CrawlingTime": int64(500), "LastModified": "2025-05-05 00:00:00", "PDate": nil}},
-		{URLMd5: wire.Md5("v"), Set: wire.Patch{"Status": int64(1), "Batch_Id": int64(0)}}, // not started
-		{URLMd5: wire.Md5("lost"), Set: wire.Patch{"Status": int64(4)}, Crawled: true, SiteBits: wire.ErrBadURL, Links: linksOf(link("late"))},
-		{URLMd5: wire.Md5("none"), Set: wire.Patch{"Status": int64(4)}},
+		{URLMd5: wire.Md5("u"), Crawled: true, SiteBits: errormask.Robots, Links: linksOf(link("u"), link("x"), link("x"), link("y")),
+			Set: schema.Patch{"Status": int64(4), "Size": int64(2000), "ContentType": "Text/HTML", "CrawlingTime": int64(500), "LastModified": "2025-05-05 00:00:00", "PDate": nil}},
+		{URLMd5: wire.Md5("v"), Set: schema.Patch{"Status": int64(1), "Batch_Id": int64(0)}}, // not started
+		{URLMd5: wire.Md5("lost"), Set: schema.Patch{"Status": int64(4)}, Crawled: true, SiteBits: errormask.BadURL, Links: linksOf(link("late"))},
+		{URLMd5: wire.Md5("none"), Set: schema.Patch{"Status": int64(4)}},
 	}))
 	u := b.row("s", "u")
-	same(t, "row", []any{u.Status, u.BatchID, u.Crawled, u.Size, u.LastModified, u.PDate}, []any{int64(4), int64(7), int64(1), int64(2000), wire.Date("2025-05-05 00:00:00"), wire.Date("")})
+	same(t, "row", []any{u.Status, u.BatchID, u.Crawled, u.Size, u.LastModified, u.PDate}, []any{int64(4), int64(7), int64(1), int64(2000), schema.Date("2025-05-05 00:00:00"), schema.Date("")})
 	same(t, "not started", []int64{b.row("s", "v").Status, b.row("s", "v").BatchID, b.row("s", "v").Crawled}, []int64{1, 0, 0})
 	same(t, "of another batch", []int64{b.row("s", "lost").Status, b.row("s", "lost").Crawled}, []int64{3, 0})
 	x := b.row("s", "x")
-	same(t, "link", []any{x.Status, x.ParentMd5, x.HTTPMethod, x.CDate}, []any{int64(1), wire.Md5("u"), "get", wire.Date("2026-01-05 10:00:00")})
+	same(t, "link", []any{x.Status, x.ParentMd5, x.HTTPMethod, x.CDate}, []any{int64(1), wire.Md5("u"), "get", schema.Date("2026-01-05 10:00:00")})
 	s := b.site("s")
 	same(t, "links within MaxURLs", []string{b.row("s", "y").URL, b.row("s", "late").URL}, []string{"", ""})
 	same(t, "site", []any{s.Resources, s.Size, s.AVGSpeed, s.AVGSpeedCounter, s.NewURLs, s.CollectedURLs, s.ErrorMask, s.TcDate},
-		[]any{int64(1), int64(2000), int64(4000), int64(1), int64(2), int64(1), wire.ErrRobots | wire.ErrMaxItems, wire.Date("2026-01-05 10:00:00")})
+		[]any{int64(1), int64(2000), int64(4000), int64(1), int64(2), int64(1), errormask.Robots | errormask.MaxItems, schema.Date("2026-01-05 10:00:00")})
 
 	// The same result stored twice changes nothing.
-	b.saved(b.FinishCrawl(ctx, "s", 7, []wire.Fetched{{URLMd5: wire.Md5("u"), Crawled: true, Set: wire.Patch{"Status": int64(1)}}}))
+	b.saved(b.FinishCrawl(ctx, "s", 7, []wire.Fetched{{URLMd5: wire.Md5("u"), Crawled: true, Set: schema.Patch{"Status": int64(1)}}}))
 	same(t, "second time", []int64{b.row("s", "u").Status, b.row("s", "u").Crawled}, []int64{4, 1})
 	_, err = b.FinishCrawl(ctx, "nobody", 7, nil)
 	same(t, "unknown site", wire.CodeOf(err), wire.CodeNotFound)
@@ -148,13 +150,13 @@ func TestManyResults(t *testing.T) {
 		items = append(items, wire.NewURL("s", fmt.Sprint("page", i)))
 	}
 	etag := func(i int) string { return fmt.Sprint(`tag'"\`, i) }
-	set := func(i int, status int64) wire.Patch {
-		p := wire.Patch{"Status": status, "Size": int64(i), "ETag": etag(i), "PDate": nil, "UDate": wire.Expr("NOW()")}
+	set := func(i int, status int64) schema.Patch {
+		p := schema.Patch{"Status": status, "Size": int64(i), "ETag": etag(i), "PDate": nil, "UDate": schema.Expr("NOW()")}
 		switch {
 		case i%5 == 1:
 			p["Charset"], p["CDate"] = "utf-8", nil
 		case i%25 == 3:
-			p["Depth"] = wire.Expr("Size + 1") // of the stored row
+			p["Depth"] = schema.Expr("Size + 1") // of the stored row
 		}
 		return p
 	}
@@ -173,7 +175,7 @@ func TestManyResults(t *testing.T) {
 			}
 			u := b.row("s", item.URL)
 			same(t, item.URL, []any{u.Status, count(u), u.Size, u.ETag, u.UDate, u.Depth},
-				[]any{status, counted, int64(i), etag(i), wire.DateOf(b.now), deep})
+				[]any{status, counted, int64(i), etag(i), schema.DateOf(b.now), deep})
 		}
 		b.checkCounters("s", fmt.Sprint("Status ", status))
 	}
@@ -199,7 +201,7 @@ func TestFinishCrawlOfSites(t *testing.T) {
 		_, err := b.MarkCrawling(ctx, id, 7, []wire.URL{wire.NewURL(id, "u")})
 		b.must(err)
 	}
-	result := []wire.Fetched{{URLMd5: wire.Md5("u"), Set: wire.Patch{"Status": int64(4)}, Crawled: true}}
+	result := []wire.Fetched{{URLMd5: wire.Md5("u"), Set: schema.Patch{"Status": int64(4)}, Crawled: true}}
 	list := []wire.SiteFetched{{Site: "b", Results: append(slices.Clone(result), wire.Fetched{URLMd5: wire.Md5("no row")})}, {Site: "a", Results: result}}
 	rows := func() string {
 		x, y := b.row("a", "u"), b.row("b", "u")
@@ -219,14 +221,14 @@ func TestFinishCrawlOfSites(t *testing.T) {
 func TestFullSiteIsMarked(t *testing.T) {
 	for _, c := range []struct {
 		limits string
-		want   wire.ErrorMask
+		want   errormask.Mask
 		links  int64
 	}{
-		{`"maxURLs":3`, wire.ErrMaxItems, 2},
+		{`"maxURLs":3`, errormask.MaxItems, 2},
 		{`"maxURLs":4`, 0, 3},
-		{`"maxResources":2`, wire.ErrSiteMaxResources, 1},
-		{`"maxURLs":3,"maxResources":9`, wire.ErrMaxItems, 2},
-		{`"maxURLs":9,"maxResources":2`, wire.ErrSiteMaxResources, 1},
+		{`"maxResources":2`, errormask.SiteMaxResources, 1},
+		{`"maxURLs":3,"maxResources":9`, errormask.MaxItems, 2},
+		{`"maxURLs":9,"maxResources":2`, errormask.SiteMaxResources, 1},
 		{`"maxURLs":0`, 0, 3},
 	} {
 		b := newBench(t)
@@ -235,7 +237,7 @@ func TestFullSiteIsMarked(t *testing.T) {
 		b.must(err)
 		links := linksOf(wire.NewURL("s", "l1"), wire.NewURL("s", "l2"), wire.NewURL("s", "l3"))
 		b.saved(b.FinishCrawl(ctx, "s", 7, []wire.Fetched{{URLMd5: wire.Md5("u"), Crawled: true, Links: links,
-			Set: wire.Patch{"Status": int64(4), "Size": int64(1), "ContentType": "text/html"}}}))
+			Set: schema.Patch{"Status": int64(4), "Size": int64(1), "ContentType": "text/html"}}}))
 		s := b.site("s")
 		same(t, c.limits, []any{s.ErrorMask, s.NewURLs, s.State, s.Errors}, []any{c.want, c.links, int64(1), int64(0)})
 	}
@@ -245,12 +247,12 @@ func TestMaxURLsIgnoresRowsOfOtherNodes(t *testing.T) {
 	b := newBench(t)
 	b.newSite(`{"id":"s","maxURLs":3}`)
 	for i := range 5 {
-		b.put(fmt.Sprint("foreign", i), wire.Patch{"Status": int64(4), "Crawled": int64(0)})
+		b.put(fmt.Sprint("foreign", i), schema.Patch{"Status": int64(4), "Crawled": int64(0)})
 	}
 	_, err := b.MarkCrawling(ctx, "s", 7, []wire.URL{wire.NewURL("s", "u")})
 	b.must(err)
 	links := []wire.URL{wire.NewURL("s", "l1"), wire.NewURL("s", "foreign1"), wire.NewURL("s", "l2"), wire.NewURL("s", "l3")}
-	b.saved(b.FinishCrawl(ctx, "s", 7, []wire.Fetched{{URLMd5: wire.Md5("u"), Set: wire.Patch{"Status": int64(4)}, Crawled: true, Links: linksOf(links...)}}))
+	b.saved(b.FinishCrawl(ctx, "s", 7, []wire.Fetched{{URLMd5: wire.Md5("u"), Set: schema.Patch{"Status": int64(4)}, Crawled: true, Links: linksOf(links...)}}))
 	same(t, "rows", b.site("s").NewURLs, int64(2))
 }
 
@@ -271,13 +273,13 @@ func TestProcessing(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			b := newBench(t)
 			b.newSite(`{"id":"s"}`)
-			b.put("u", wire.Patch{"Status": c.status, "Batch_Id": c.batch, "Crawled": int64(1)})
+			b.put("u", schema.Patch{"Status": c.status, "Batch_Id": c.batch, "Crawled": int64(1)})
 			md5 := wire.Md5("u")
 			rows, err := b.MarkProcessing(ctx, "s", 9, []string{md5, wire.Md5("none"), md5})
 			b.must(err)
 			row, taken := rows[md5]
 			same(t, "taken", []any{taken, len(rows) == 1}, []any{c.taken, c.taken})
-			results := []wire.Extracted{{URLMd5: md5, Processed: true, Set: wire.Patch{"Status": int64(7), "TagsCount": int64(2), "Processed": int64(9), "Site_Id": "0"}}, {URLMd5: wire.Md5("none"), Set: wire.Patch{"Status": int64(7)}}}
+			results := []wire.Extracted{{URLMd5: md5, Processed: true, Set: schema.Patch{"Status": int64(7), "TagsCount": int64(2), "Processed": int64(9), "Site_Id": "0"}}, {URLMd5: wire.Md5("none"), Set: schema.Patch{"Status": int64(7)}}}
 			b.must(b.process("s", 9, results))
 			b.must(b.process("s", 9, results))
 			u, s := b.row("s", "u"), b.site("s")
@@ -287,13 +289,13 @@ func TestProcessing(t *testing.T) {
 			}
 			same(t, "before", []int64{row.Status, row.BatchID}, []int64{c.status, c.batch})
 			same(t, "after", []int64{u.Status, u.BatchID, u.Processed, u.TagsCount, s.Contents}, []int64{7, 9, 1, 2, 1})
-			same(t, "site", s.TcDateProcess, wire.Date("2026-01-05 10:00:00"))
+			same(t, "site", s.TcDateProcess, schema.Date("2026-01-05 10:00:00"))
 		})
 	}
 }
 
 func TestURLReturn(t *testing.T) {
-	rows := map[string]wire.Patch{
+	rows := map[string]schema.Patch{
 		"selected": {"Status": int64(2), "Batch_Id": int64(7)}, "crawling": {"Status": int64(3), "Batch_Id": int64(7)},
 		"incremental": {"Status": int64(8), "Batch_Id": int64(7)}, "process": {"Status": int64(5), "Batch_Id": int64(7), "Crawled": int64(1)},
 		"processing": {"Status": int64(6), "Batch_Id": int64(7), "Crawled": int64(1)}, "done": {"Status": int64(4), "Batch_Id": int64(7), "Crawled": int64(1)},
@@ -339,8 +341,8 @@ func TestURLReturnOfStuckRows(t *testing.T) {
 	b := newBench(t)
 	stuck := func(site, name string, n int, minutes int, batch int64) {
 		for i := range n {
-			p := wire.Patch{"Status": int64(3), "Batch_Id": batch, "Attempts": int64(1),
-				"UDate": b.now.Add(-time.Duration(minutes)*time.Minute + time.Duration(i)*time.Second).Format(wire.DateLayout)}
+			p := schema.Patch{"Status": int64(3), "Batch_Id": batch, "Attempts": int64(1),
+				"UDate": b.now.Add(-time.Duration(minutes)*time.Minute + time.Duration(i)*time.Second).Format(schema.DateLayout)}
 			b.putIn(site, fmt.Sprint(name, i), p)
 		}
 	}
@@ -388,7 +390,7 @@ func TestAttempts(t *testing.T) {
 		_, err := b.MarkCrawling(ctx, "s", batch, []wire.URL{wire.NewURL("s", "u")})
 		b.must(err)
 		if !lost {
-			b.saved(b.FinishCrawl(ctx, "s", batch, []wire.Fetched{{URLMd5: wire.Md5("u"), Set: wire.Patch{"Status": int64(4)}, Crawled: true}}))
+			b.saved(b.FinishCrawl(ctx, "s", batch, []wire.Fetched{{URLMd5: wire.Md5("u"), Set: schema.Patch{"Status": int64(4)}, Crawled: true}}))
 		}
 		_, err = b.URLReturn(ctx, wire.URLReturnRequest{BatchID: batch, Fault: true, MaxAttempts: 3})
 		b.must(err)
@@ -399,7 +401,7 @@ func TestAttempts(t *testing.T) {
 		same(t, fmt.Sprint("round ", batch), fmt.Sprintf("%d/%d", u.Status, u.State), want)
 	}
 	u, s := b.row("s", "u"), b.site("s")
-	same(t, "end", []any{u.ErrorMask, s.Errors, s.ErrorMask}, []any{wire.ErrMaxExecutionTime, int64(1), wire.ErrMaxExecutionTime})
+	same(t, "end", []any{u.ErrorMask, s.Errors, s.ErrorMask}, []any{errormask.MaxExecutionTime, int64(1), errormask.MaxExecutionTime})
 }
 
 // Rows that a batch holds can be read and can get attempts, while they stay with the batch. Only
@@ -435,7 +437,7 @@ func TestURLHeld(t *testing.T) {
 		same(t, fmt.Sprint("attempt ", round+1), []any{n, names}, []any{wantN, want})
 	}
 	u := b.row("s", "u")
-	same(t, "given up", []any{u.Status, u.State, u.ErrorMask, u.BatchID}, []any{int64(4), int64(2), wire.ErrMaxExecutionTime, int64(0)})
+	same(t, "given up", []any{u.Status, u.State, u.ErrorMask, u.BatchID}, []any{int64(4), int64(2), errormask.MaxExecutionTime, int64(0)})
 	for _, row := range []wire.URL{b.row("s", "v"), b.row("o", "u"), b.row("o", "v")} {
 		same(t, row.SiteID+"/"+row.URL, []any{row.Status, row.State, row.BatchID}, []any{int64(3), int64(0), int64(7)})
 	}
@@ -444,13 +446,13 @@ func TestURLHeld(t *testing.T) {
 func TestSuspend(t *testing.T) {
 	b := newBench(t)
 	b.newSite(`{"id":"s","urls":["u"]}`)
-	b.put("bad", wire.Patch{"Status": int64(4), "Crawled": int64(1), "ErrorMask": int64(wire.ErrTimeout)})
-	b.must(b.Suspend(ctx, "s", wire.ErrSiteMaxErrors, 3))
+	b.put("bad", schema.Patch{"Status": int64(4), "Crawled": int64(1), "ErrorMask": int64(errormask.Timeout)})
+	b.must(b.Suspend(ctx, "s", errormask.SiteMaxErrors, 3))
 	s := b.site("s")
-	same(t, "site", []any{s.State, s.Errors, s.ErrorMask, s.TcDate}, []any{int64(3), int64(4), wire.ErrSiteMaxErrors | wire.ErrTimeout, wire.Date("2026-01-05 10:00:00")})
+	same(t, "site", []any{s.State, s.Errors, s.ErrorMask, s.TcDate}, []any{int64(3), int64(4), errormask.SiteMaxErrors | errormask.Timeout, schema.Date("2026-01-05 10:00:00")})
 	// The site's own bits stay when its rows lose theirs.
 	_, err := b.MarkCrawling(ctx, "s", 1, []wire.URL{wire.NewURL("s", "bad")})
 	b.must(err)
-	same(t, "mask", b.site("s").ErrorMask, wire.ErrSiteMaxErrors)
+	same(t, "mask", b.site("s").ErrorMask, errormask.SiteMaxErrors)
 	b.must(b.Suspend(ctx, "nobody", 1, 1))
 }

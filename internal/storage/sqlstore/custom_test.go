@@ -9,6 +9,7 @@ import (
 
 	"hce/dc/internal/storage/sqldb"
 	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/schema"
 )
 
 // custom returns the result as JSON, or "!" and the errString.
@@ -196,7 +197,7 @@ func TestCustomBounds(t *testing.T) {
 		if i == 0 {
 			url = strings.Repeat("y", 4000)
 		}
-		list = append(list, wire.URLNewRequest{Row: wire.Patch{"URL": url, "URLMd5": wire.Md5(url), "Site_Id": "0"}})
+		list = append(list, wire.URLNewRequest{Row: schema.Patch{"URL": url, "URLMd5": wire.Md5(url), "Site_Id": "0"}})
 	}
 	_, _, err := b.URLNew(ctx, list)
 	b.must(err)

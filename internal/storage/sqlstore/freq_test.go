@@ -13,6 +13,7 @@ import (
 	"hce/dc/internal/storage/sqlstore/outcomes"
 	"hce/dc/internal/testkit/testwait"
 	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/schema"
 )
 
 // linkingPage crawls a page of site s with links.
@@ -25,7 +26,7 @@ func (b *bench) linkingPage(number int, links ...string) {
 	for _, text := range links {
 		rows = append(rows, wire.NewURL("s", text))
 	}
-	b.saved(b.FinishCrawl(ctx, "s", batch, []wire.Fetched{{URLMd5: u.URLMd5, First: true, Set: wire.Patch{"Status": int64(4)}, Links: linksOf(rows...)}}))
+	b.saved(b.FinishCrawl(ctx, "s", batch, []wire.Fetched{{URLMd5: u.URLMd5, First: true, Set: schema.Patch{"Status": int64(4)}, Links: linksOf(rows...)}}))
 }
 
 // FinishCrawl raises Freq at once, after FreqDelay or at Flush; a transaction that failed

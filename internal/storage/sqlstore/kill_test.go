@@ -11,6 +11,7 @@ import (
 
 	"hce/dc/internal/storage/sqldb"
 	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/schema"
 )
 
 // killVariable is the environment variable with the database of the process to kill; see
@@ -39,7 +40,7 @@ func crawlForever(config string) error {
 		if _, err := s.MarkCrawling(ctx, "s", 1, []wire.URL{item}); err != nil {
 			return err
 		}
-		r := wire.Fetched{URLMd5: item.URLMd5, Set: wire.Patch{"Status": int64(4), "Size": int64(10), "ContentType": "text/html"}, Crawled: true}
+		r := wire.Fetched{URLMd5: item.URLMd5, Set: schema.Patch{"Status": int64(4), "Size": int64(10), "ContentType": "text/html"}, Crawled: true}
 		for i := range linksOfPage {
 			link := wire.NewURL("s", fmt.Sprintf("page%d/%d", page, i))
 			link.ParentMd5 = item.URLMd5
@@ -76,7 +77,7 @@ func (b *bench) killCrawlers(variable string) {
 		_, err = b.URLReturn(ctx, wire.URLReturnRequest{BatchID: 1})
 		b.must(err)
 		b.checkCounters("s", "return")
-		_, err = b.URLUpdate(ctx, []wire.URLUpdateRequest{{SiteID: "s", Set: wire.Patch{"Batch_Id": int64(0)}, Criterion: wire.Criterion{Where: "Batch_Id=1"}}})
+		_, err = b.URLUpdate(ctx, []wire.URLUpdateRequest{{SiteID: "s", Set: schema.Patch{"Batch_Id": int64(0)}, Criterion: wire.Criterion{Where: "Batch_Id=1"}}})
 		b.must(err) // the next run uses a new batch
 	}
 }

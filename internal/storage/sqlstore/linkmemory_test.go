@@ -11,6 +11,7 @@ import (
 	"hce/dc/internal/storage/sqlstore/outcomes"
 	"hce/dc/internal/storage/sqlstore/tables"
 	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/schema"
 )
 
 // allRows reads the rows of a site, sorted by key.
@@ -64,13 +65,13 @@ func testMemoryOfLinks(t *testing.T, seed uint64) {
 			}
 			items = append(items, u)
 			result := wire.Fetched{URLMd5: u.URLMd5, Crawled: true, First: r.IntN(4) > 0, Rules: rules[r.IntN(len(rules))],
-				Set: wire.Patch{"Status": int64(4), "Size": int64(5), "UDate": string(wire.DateOf(with.now))}}
+				Set: schema.Patch{"Status": int64(4), "Size": int64(5), "UDate": string(schema.DateOf(with.now))}}
 			for range r.IntN(12) {
 				row := wire.NewURL("s", text())
-				row.ParentMd5, row.Depth, row.UDate = u.URLMd5, int64(r.IntN(3)), wire.DateOf(with.now)
+				row.ParentMd5, row.Depth, row.UDate = u.URLMd5, int64(r.IntN(3)), schema.DateOf(with.now)
 				link := wire.Link{URL: row, Chain: r.IntN(20) == 0}
 				if r.IntN(5) == 0 {
-					link.Update = wire.Patch{"Priority": int64(3)}
+					link.Update = schema.Patch{"Priority": int64(3)}
 				}
 				result.Links = append(result.Links, link)
 			}
@@ -104,7 +105,7 @@ func testMemoryOfLinks(t *testing.T, seed uint64) {
 			seconds := time.Duration(r.IntN(90)) * time.Second
 			with.now, without.now = with.now.Add(seconds), without.now.Add(seconds)
 		case n < 36:
-			set := wire.Patch{"RecrawlPeriod": []int64{0, 0, 1, 3}[r.IntN(4)], "MaxURLs": []int64{0, 0, 30}[r.IntN(3)]}
+			set := schema.Patch{"RecrawlPeriod": []int64{0, 0, 1, 3}[r.IntN(4)], "MaxURLs": []int64{0, 0, 30}[r.IntN(3)]}
 			both(func(b *bench) any {
 				answer, err := b.SiteUpdate(ctx, wire.SiteUpdateRequest{ID: "s", Set: set})
 				b.must(err)

@@ -10,6 +10,8 @@ import (
 	"hce/dc/internal/storage/sqlstore/outcomes"
 	"hce/dc/internal/storage/sqlstore/tables"
 	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/errormask"
+	"hce/dc/internal/wire/schema"
 )
 
 // crawl marks page u, or the page of r, of site s for batch 7 and stores its result.
@@ -23,7 +25,7 @@ func (b *bench) crawl(r wire.Fetched) wire.Saved {
 	b.must(err)
 	r.URLMd5, r.Crawled = page.URLMd5, true
 	if r.Set == nil {
-		r.Set = wire.Patch{"Status": int64(4), "UDate": b.now.Format(wire.DateLayout)}
+		r.Set = schema.Patch{"Status": int64(4), "UDate": b.now.Format(schema.DateLayout)}
 	}
 	saved := b.saved(b.FinishCrawl(ctx, "s", 7, []wire.Fetched{r}))
 	if len(saved.Refused) == 0 { // otherwise the site has its own bit
@@ -34,7 +36,7 @@ func (b *bench) crawl(r wire.Fetched) wire.Saved {
 
 // empty deletes all rows of site s and sets columns of the site. Making a new site is slow
 // on MySQL.
-func (b *bench) empty(set wire.Patch) {
+func (b *bench) empty(set schema.Patch) {
 	b.Helper()
 	_, err := b.URLDelete(ctx, []wire.URLDeleteRequest{{SiteID: "s", Criterion: wire.Criterion{Where: "1=1"}, DelayedType: wire.Immediate}})
 	b.must(err)
@@ -43,7 +45,7 @@ func (b *bench) empty(set wire.Patch) {
 	b.must(b.TrashDone(ctx, list))
 	_, err = b.SiteUpdate(ctx, wire.SiteUpdateRequest{ID: "s", Set: set})
 	b.must(err)
-	_, err = b.SiteUpdate(ctx, wire.SiteUpdateRequest{ID: "s", Set: wire.Patch{"State": int64(wire.SiteRestart)}}) // clears its bits
+	_, err = b.SiteUpdate(ctx, wire.SiteUpdateRequest{ID: "s", Set: schema.Patch{"State": int64(wire.SiteRestart)}}) // clears its bits
 	b.must(err)
 }
 
@@ -72,8 +74,8 @@ const (
 )
 
 func TestKnownLinks(t *testing.T) {
-	done := wire.Patch{"Status": int64(4), "Crawled": int64(1), "UDate": longAgo, "TcDate": longAgo, "CDate": longAgo, "Batch_Id": int64(3)}
-	with := func(more wire.Patch) wire.Patch {
+	done := schema.Patch{"Status": int64(4), "Crawled": int64(1), "UDate": longAgo, "TcDate": longAgo, "CDate": longAgo, "Batch_Id": int64(3)}
+	with := func(more schema.Patch) schema.Patch {
 		p := tables.ClonePatch(done)
 		maps.Copy(p, more)
 		return p
@@ -81,30 +83,30 @@ func TestKnownLinks(t *testing.T) {
 	type properties = map[string]string
 	cases := map[string]struct {
 		period     int
-		row        wire.Patch
+		row        schema.Patch
 		properties properties
-		update     wire.Patch
+		update     schema.Patch
 		want       string // status/state, UDate, TcDate, CDate if they differ from longAgo
 		refused    string // prefix of the refusal
 	}{
 		"old":                     {60, done, nil, nil, "1/0 UDate TcDate", ""},
-		"processed":               {60, with(wire.Patch{"Status": int64(7)}), nil, nil, "1/0 UDate TcDate", ""},
-		"failed":                  {60, with(wire.Patch{"State": int64(2), "ErrorMask": int64(2)}), nil, nil, "1/0 UDate TcDate", ""},
-		"without a date":          {60, with(wire.Patch{"UDate": nil}), nil, nil, "1/0 UDate TcDate", ""},
-		"young":                   {60, with(wire.Patch{"UDate": "2026-01-05 09:00:01"}), nil, nil, "4/0 UDate", ""},
-		"exactly one period old":  {60, with(wire.Patch{"UDate": "2026-01-05 09:00:00"}), nil, nil, "1/0 UDate TcDate", ""},
+		"processed":               {60, with(schema.Patch{"Status": int64(7)}), nil, nil, "1/0 UDate TcDate", ""},
+		"failed":                  {60, with(schema.Patch{"State": int64(2), "ErrorMask": int64(2)}), nil, nil, "1/0 UDate TcDate", ""},
+		"without a date":          {60, with(schema.Patch{"UDate": nil}), nil, nil, "1/0 UDate TcDate", ""},
+		"young":                   {60, with(schema.Patch{"UDate": "2026-01-05 09:00:01"}), nil, nil, "4/0 UDate", ""},
+		"exactly one period old":  {60, with(schema.Patch{"UDate": "2026-01-05 09:00:00"}), nil, nil, "1/0 UDate TcDate", ""},
 		"no period":               {0, done, nil, nil, "4/0", ""},
 		"period beyond the dates": {4294967295, done, nil, nil, "4/0", ""},
-		"fetched":                 {60, with(wire.Patch{"Type": int64(4)}), nil, nil, "4/0", ""},
-		"disabled":                {60, with(wire.Patch{"State": int64(1)}), nil, nil, "4/1", ""},
-		"of another node":         {60, with(wire.Patch{"Crawled": int64(0)}), nil, nil, "4/0", ""},
-		"held":                    {60, with(wire.Patch{"Status": int64(3)}), nil, nil, "3/0", ""},
-		"selected":                {60, with(wire.Patch{"Status": int64(2)}), nil, nil, "2/0", ""},
-		"processing":              {60, with(wire.Patch{"Status": int64(6)}), nil, nil, "6/0", ""},
-		"finished by this batch":  {60, with(wire.Patch{"Batch_Id": int64(7)}), nil, nil, "4/0", ""},
+		"fetched":                 {60, with(schema.Patch{"Type": int64(4)}), nil, nil, "4/0", ""},
+		"disabled":                {60, with(schema.Patch{"State": int64(1)}), nil, nil, "4/1", ""},
+		"of another node":         {60, with(schema.Patch{"Crawled": int64(0)}), nil, nil, "4/0", ""},
+		"held":                    {60, with(schema.Patch{"Status": int64(3)}), nil, nil, "3/0", ""},
+		"selected":                {60, with(schema.Patch{"Status": int64(2)}), nil, nil, "2/0", ""},
+		"processing":              {60, with(schema.Patch{"Status": int64(6)}), nil, nil, "6/0", ""},
+		"finished by this batch":  {60, with(schema.Patch{"Batch_Id": int64(7)}), nil, nil, "4/0", ""},
 		"switched off":            {60, done, properties{"RECRAWL_NO_ROOT_URLS": "0"}, nil, "4/0", ""},
 		"age expression, young":   {60, done, properties{"RECRAWL_URL_AGE_EXPRESSION": "%RECRAWL_PERIOD% - 59"}, nil, "4/0", ""},
-		"age expression, old":     {60, with(wire.Patch{"UDate": "2026-01-05 09:59:00"}), properties{"RECRAWL_URL_AGE_EXPRESSION": "%RECRAWL_PERIOD% - 60"}, nil, "1/0 UDate TcDate", ""},
+		"age expression, old":     {60, with(schema.Patch{"UDate": "2026-01-05 09:59:00"}), properties{"RECRAWL_URL_AGE_EXPRESSION": "%RECRAWL_PERIOD% - 60"}, nil, "1/0 UDate TcDate", ""},
 		"age of the row":          {60, done, properties{"RECRAWL_URL_AGE_EXPRESSION": "Crawled"}, nil, "4/0", ""},
 		"age by a sub-select":     {60, done, properties{"RECRAWL_URL_AGE_EXPRESSION": "(SELECT COUNT(*) FROM urls_%SITE_ID%)"}, nil, "4/0", ""},
 		"age expression escapes":  {60, done, properties{"RECRAWL_URL_AGE_EXPRESSION": "1) OR (1"}, nil, "1/0 UDate TcDate", "property RECRAWL_URL_AGE_EXPRESSION"},
@@ -114,17 +116,17 @@ func TestKnownLinks(t *testing.T) {
 		"dates kept":              {60, done, properties{"RECRAWL_URL_UPDATE_UDATE": "", "RECRAWL_URL_UPDATE_TCDATE": " "}, nil, "1/0", ""},
 		"dates set":               {60, done, properties{"RECRAWL_URL_UPDATE_UDATE": "UDate", "RECRAWL_URL_UPDATE_CDATE": "DATE_ADD(CDate, INTERVAL %RECRAWL_PERIOD% MINUTE)"}, nil, "1/0 TcDate CDate", ""},
 		"invalid date expression": {60, done, properties{"RECRAWL_URL_UPDATE_UDATE": "LOAD_FILE('x')"}, nil, "1/0 UDate TcDate", "property RECRAWL_URL_UPDATE_UDATE"},
-		"columns set":             {60, done, nil, wire.Patch{"UDate": nil, "Status": int64(7), "State": int64(1), "URL": "x", "Site_Id": "0"}, "7/1 UDate TcDate", ""},
-		"status of a batch":       {60, done, nil, wire.Patch{"Status": int64(3)}, "1/0 UDate TcDate", "property RECRAWL_URL_UPDATE"},
-		"an expression":           {60, done, nil, wire.Patch{"TcDate": wire.Expr("CDate")}, "1/0 UDate", ""},
-		"invalid expression":      {60, done, nil, wire.Patch{"TcDate": wire.Expr("SLEEP(1)")}, "4/0", "property RECRAWL_URL_UPDATE"},
+		"columns set":             {60, done, nil, schema.Patch{"UDate": nil, "Status": int64(7), "State": int64(1), "URL": "x", "Site_Id": "0"}, "7/1 UDate TcDate", ""},
+		"status of a batch":       {60, done, nil, schema.Patch{"Status": int64(3)}, "1/0 UDate TcDate", "property RECRAWL_URL_UPDATE"},
+		"an expression":           {60, done, nil, schema.Patch{"TcDate": schema.Expr("CDate")}, "1/0 UDate", ""},
+		"invalid expression":      {60, done, nil, schema.Patch{"TcDate": schema.Expr("SLEEP(1)")}, "4/0", "property RECRAWL_URL_UPDATE"},
 	}
 	b := newBench(t)
 	b.newSite(`{"id":"s"}`)
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
 			b.TB = t
-			b.empty(wire.Patch{"RecrawlPeriod": int64(c.period)})
+			b.empty(schema.Patch{"RecrawlPeriod": int64(c.period)})
 			b.put("known", c.row)
 			link := wire.Link{URL: child("known"), Update: c.update}
 			saved := b.crawl(wire.Fetched{Links: []wire.Link{link, link}, Rules: rules(t, c.properties)})
@@ -132,7 +134,7 @@ func TestKnownLinks(t *testing.T) {
 			got := fmt.Sprintf("%d/%d", u.Status, u.State)
 			for _, date := range []struct {
 				name  string
-				value wire.Date
+				value schema.Date
 			}{{"UDate", u.UDate}, {"TcDate", u.TcDate}, {"CDate", u.CDate}} {
 				if date.value != longAgo {
 					got += " " + date.name
@@ -143,7 +145,7 @@ func TestKnownLinks(t *testing.T) {
 			if !strings.HasPrefix(said, "["+c.refused) || c.refused == "" && said != "[]" {
 				t.Errorf("refused %s, want %s", said, c.refused)
 			}
-			same(t, "bit 50", b.site("s").ErrorMask&wire.ErrInitialization != 0, c.refused != "")
+			same(t, "bit 50", b.site("s").ErrorMask&errormask.Initialization != 0, c.refused != "")
 			// The batch runs again and changes nothing.
 			again := b.saved(b.FinishCrawl(ctx, "s", 7, []wire.Fetched{{URLMd5: wire.Md5("u"), Links: []wire.Link{link}}}))
 			same(t, "second run", []any{b.row("s", "known"), again.Reset}, []any{u, 0})
@@ -154,7 +156,7 @@ func TestKnownLinks(t *testing.T) {
 func TestChainLinks(t *testing.T) {
 	b := newBench(t)
 	b.newSite(`{"id":"s","maxURLs":2,"recrawlPeriod":1}`)
-	b.put("known", wire.Patch{"Status": int64(4), "Crawled": int64(1), "UDate": longAgo})
+	b.put("known", schema.Patch{"Status": int64(4), "Crawled": int64(1), "UDate": longAgo})
 	saved := b.crawl(wire.Fetched{Links: []wire.Link{{URL: child("known")}, {URL: child("plain")}, {URL: child("new"), Chain: true}, {URL: child("known"), Chain: true}}})
 	same(t, "saved", saved, wire.Saved{Skipped: 1})
 	known, fresh := b.row("s", "known"), b.row("s", "new")
@@ -165,13 +167,13 @@ func TestChainLinks(t *testing.T) {
 func TestFreq(t *testing.T) {
 	b := newBench(t)
 	b.newSite(`{"id":"s"}`)
-	b.put("known", wire.Patch{"Status": int64(4), "Crawled": int64(1), "Freq": int64(5)})
+	b.put("known", schema.Patch{"Status": int64(4), "Crawled": int64(1), "Freq": int64(5)})
 	_, err := b.MarkCrawling(ctx, "s", 7, []wire.URL{wire.NewURL("s", "u"), wire.NewURL("s", "v"), wire.NewURL("s", "w")})
 	b.must(err)
 	b.saved(b.FinishCrawl(ctx, "s", 7, []wire.Fetched{
-		{URLMd5: wire.Md5("u"), First: true, Set: wire.Patch{"Status": int64(4)}, Links: linksOf(child("u"), child("v"), child("new"), child("new"), child("known"))},
-		{URLMd5: wire.Md5("v"), First: true, Set: wire.Patch{"Status": int64(4)}, Links: linksOf(child("v"), child("u"), child("new"), child("known"))},
-		{URLMd5: wire.Md5("w"), Set: wire.Patch{"Status": int64(4)}, Links: linksOf(child("u"), child("known"), child("again"))},
+		{URLMd5: wire.Md5("u"), First: true, Set: schema.Patch{"Status": int64(4)}, Links: linksOf(child("u"), child("v"), child("new"), child("new"), child("known"))},
+		{URLMd5: wire.Md5("v"), First: true, Set: schema.Patch{"Status": int64(4)}, Links: linksOf(child("v"), child("u"), child("new"), child("known"))},
+		{URLMd5: wire.Md5("w"), Set: schema.Patch{"Status": int64(4)}, Links: linksOf(child("u"), child("known"), child("again"))},
 	}))
 	var got []int64
 	for _, url := range []string{"u", "v", "w", "new", "known", "again"} {
@@ -188,42 +190,42 @@ func TestLimits(t *testing.T) {
 	// Rows: u with links to a, b and c; old0 to old3 with growing size; a row of another
 	// node; a row that a batch holds.
 	cases := map[string]struct {
-		limits     wire.Patch
+		limits     schema.Patch
 		properties properties
 		want       string
 		saved      wire.Saved
 		refused    bool
 	}{
 		"none":                       {nil, auto("9", "1=1", "Size"), "a b c old0 old1 old2 old3", wire.Saved{}, false},
-		"rows":                       {wire.Patch{"MaxURLs": int64(8)}, nil, "a b old0 old1 old2 old3", wire.Saved{Skipped: 1}, false},
-		"resources":                  {wire.Patch{"MaxResources": int64(5)}, nil, "a old0 old1 old2 old3", wire.Saved{Skipped: 2}, false},
-		"resources, rows unlimited":  {wire.Patch{"MaxURLs": int64(0), "MaxResources": int64(4)}, nil, "old0 old1 old2 old3", wire.Saved{Skipped: 3}, false},
-		"rows, resources unlimited":  {wire.Patch{"MaxURLs": int64(100), "MaxResources": int64(0)}, nil, "a b c old0 old1 old2 old3", wire.Saved{}, false},
-		"one row removed":            {wire.Patch{"MaxURLs": int64(8)}, auto("1", "Size>0", "Size"), "a b c old1 old2 old3", wire.Saved{Removed: 1}, false},
-		"order":                      {wire.Patch{"MaxURLs": int64(6)}, auto("2", "Size>0", "Size DESC"), "a b old0 old1", wire.Saved{Removed: 2, Skipped: 1}, false},
-		"all removed but held":       {wire.Patch{"MaxURLs": int64(6)}, auto("99", "URL<>'u'", "Size"), "a b c", wire.Saved{Removed: 5}, false},
-		"none selected":              {wire.Patch{"MaxURLs": int64(8)}, auto("9", "Size>99999", "Size"), "a b old0 old1 old2 old3", wire.Saved{Skipped: 1}, false},
-		"macro":                      {wire.Patch{"MaxURLs": int64(8), "RecrawlPeriod": int64(12)}, auto("1", "Size>%RecrawlPeriod%", "Size"), "a b c old0 old1 old3", wire.Saved{Removed: 1}, false},
-		"without an order":           {wire.Patch{"MaxURLs": int64(8)}, auto("9", "Size>0", ""), "a b old0 old1 old2 old3", wire.Saved{Skipped: 1}, false},
-		"invalid condition":          {wire.Patch{"MaxURLs": int64(8)}, auto("9", "1) OR (1", "Size"), "a b old0 old1 old2 old3", wire.Saved{Skipped: 1}, true},
-		"invalid order":              {wire.Patch{"MaxURLs": int64(8)}, auto("9", "1=1", "SLEEP(1)"), "a b old0 old1 old2 old3", wire.Saved{Skipped: 1}, true},
-		"active rows":                {wire.Patch{"MaxURLs": int64(4)}, properties{"AUTO_REMOVE_WHERE_ACTIVE": "Size>11"}, "a b old0 old1 old2 old3", wire.Saved{Skipped: 1}, false},
-		"invalid active condition":   {wire.Patch{"MaxURLs": int64(8)}, properties{"AUTO_REMOVE_WHERE_ACTIVE": "Nothing"}, "a b old0 old1 old2 old3", wire.Saved{Skipped: 1}, true},
-		"resources that are removed": {wire.Patch{"MaxResources": int64(4)}, auto("2", "Size>0", "Size"), "a b old2 old3", wire.Saved{Removed: 2, Skipped: 1}, false},
+		"rows":                       {schema.Patch{"MaxURLs": int64(8)}, nil, "a b old0 old1 old2 old3", wire.Saved{Skipped: 1}, false},
+		"resources":                  {schema.Patch{"MaxResources": int64(5)}, nil, "a old0 old1 old2 old3", wire.Saved{Skipped: 2}, false},
+		"resources, rows unlimited":  {schema.Patch{"MaxURLs": int64(0), "MaxResources": int64(4)}, nil, "old0 old1 old2 old3", wire.Saved{Skipped: 3}, false},
+		"rows, resources unlimited":  {schema.Patch{"MaxURLs": int64(100), "MaxResources": int64(0)}, nil, "a b c old0 old1 old2 old3", wire.Saved{}, false},
+		"one row removed":            {schema.Patch{"MaxURLs": int64(8)}, auto("1", "Size>0", "Size"), "a b c old1 old2 old3", wire.Saved{Removed: 1}, false},
+		"order":                      {schema.Patch{"MaxURLs": int64(6)}, auto("2", "Size>0", "Size DESC"), "a b old0 old1", wire.Saved{Removed: 2, Skipped: 1}, false},
+		"all removed but held":       {schema.Patch{"MaxURLs": int64(6)}, auto("99", "URL<>'u'", "Size"), "a b c", wire.Saved{Removed: 5}, false},
+		"none selected":              {schema.Patch{"MaxURLs": int64(8)}, auto("9", "Size>99999", "Size"), "a b old0 old1 old2 old3", wire.Saved{Skipped: 1}, false},
+		"macro":                      {schema.Patch{"MaxURLs": int64(8), "RecrawlPeriod": int64(12)}, auto("1", "Size>%RecrawlPeriod%", "Size"), "a b c old0 old1 old3", wire.Saved{Removed: 1}, false},
+		"without an order":           {schema.Patch{"MaxURLs": int64(8)}, auto("9", "Size>0", ""), "a b old0 old1 old2 old3", wire.Saved{Skipped: 1}, false},
+		"invalid condition":          {schema.Patch{"MaxURLs": int64(8)}, auto("9", "1) OR (1", "Size"), "a b old0 old1 old2 old3", wire.Saved{Skipped: 1}, true},
+		"invalid order":              {schema.Patch{"MaxURLs": int64(8)}, auto("9", "1=1", "SLEEP(1)"), "a b old0 old1 old2 old3", wire.Saved{Skipped: 1}, true},
+		"active rows":                {schema.Patch{"MaxURLs": int64(4)}, properties{"AUTO_REMOVE_WHERE_ACTIVE": "Size>11"}, "a b old0 old1 old2 old3", wire.Saved{Skipped: 1}, false},
+		"invalid active condition":   {schema.Patch{"MaxURLs": int64(8)}, properties{"AUTO_REMOVE_WHERE_ACTIVE": "Nothing"}, "a b old0 old1 old2 old3", wire.Saved{Skipped: 1}, true},
+		"resources that are removed": {schema.Patch{"MaxResources": int64(4)}, auto("2", "Size>0", "Size"), "a b old2 old3", wire.Saved{Removed: 2, Skipped: 1}, false},
 	}
 	b := newBench(t)
 	b.newSite(`{"id":"s"}`)
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
 			b.TB = t
-			set := wire.Patch{"MaxURLs": int64(0), "MaxResources": int64(0), "RecrawlPeriod": int64(0)}
+			set := schema.Patch{"MaxURLs": int64(0), "MaxResources": int64(0), "RecrawlPeriod": int64(0)}
 			maps.Copy(set, c.limits)
 			b.empty(set)
 			for i := range 4 {
-				b.put(fmt.Sprint("old", i), wire.Patch{"Status": int64(4), "Crawled": int64(1), "Size": int64(10 + i + i/2), "ContentType": "text/html", "ParentMd5": wire.Md5("u")})
+				b.put(fmt.Sprint("old", i), schema.Patch{"Status": int64(4), "Crawled": int64(1), "Size": int64(10 + i + i/2), "ContentType": "text/html", "ParentMd5": wire.Md5("u")})
 			}
-			b.put("foreign", wire.Patch{"Status": int64(4)})
-			b.put("held", wire.Patch{"Status": int64(3), "Batch_Id": int64(9)})
+			b.put("foreign", schema.Patch{"Status": int64(4)})
+			b.put("held", schema.Patch{"Status": int64(3), "Batch_Id": int64(9)})
 			saved := b.crawl(wire.Fetched{Links: linksOf(child("a"), child("b"), child("c")), Rules: rules(t, c.properties)})
 			var left []string
 			for _, url := range []string{"a", "b", "c", "old0", "old1", "old2", "old3"} {
@@ -273,11 +275,11 @@ func TestFieldExpressions(t *testing.T) {
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
 			b.TB = t
-			b.empty(wire.Patch{"Priority": int64(0)})
+			b.empty(schema.Patch{"Priority": int64(0)})
 			list, err := wire.ReadFieldExpressions(c.property)
 			b.must(err)
 			etag := `'); DROP TABLE x; -- \' %SIZE%`
-			saved := b.crawl(wire.Fetched{Expressions: list, Set: wire.Patch{"Status": int64(4), "Size": int64(100), "HTTPCode": int64(200),
+			saved := b.crawl(wire.Fetched{Expressions: list, Set: schema.Patch{"Status": int64(4), "Size": int64(100), "HTTPCode": int64(200),
 				"ContentType": "text/html", "ETag": etag, "UDate": today}})
 			u, s := b.row("s", "u"), b.site("s")
 			date := string(u.PDate)
@@ -286,7 +288,7 @@ func TestFieldExpressions(t *testing.T) {
 			}
 			same(t, "values", fmt.Sprintf("%d %s %s %d %d", u.Size, u.ContentType, date, u.Priority, s.Priority), c.want)
 			same(t, "refused", len(saved.Refused), c.refused)
-			same(t, "bit 50", s.ErrorMask&wire.ErrInitialization != 0, c.refused > 0)
+			same(t, "bit 50", s.ErrorMask&errormask.Initialization != 0, c.refused > 0)
 			if name == "a hostile text" {
 				same(t, "text", u.Charset, etag)
 			}
@@ -304,10 +306,10 @@ func TestRefusedExpressionOfProcessing(t *testing.T) {
 	b.must(err)
 	list, err := wire.ReadFieldExpressions(`[{"URL":{"Size":{"no_such_function(1)":0}}}]`)
 	b.must(err)
-	refused, err := b.FinishProcess(ctx, "s", 8, []wire.Extracted{{URLMd5: wire.Md5("u"), Processed: true, Set: wire.Patch{"Status": int64(7)}, Expressions: list}})
+	refused, err := b.FinishProcess(ctx, "s", 8, []wire.Extracted{{URLMd5: wire.Md5("u"), Processed: true, Set: schema.Patch{"Status": int64(7)}, Expressions: list}})
 	b.must(err)
 	same(t, "refused", len(refused), 1)
-	same(t, "bit 50", b.site("s").ErrorMask&wire.ErrInitialization != 0, true)
+	same(t, "bit 50", b.site("s").ErrorMask&errormask.Initialization != 0, true)
 	same(t, "status", b.row("s", "u").Status, int64(7))
 }
 
@@ -348,6 +350,6 @@ func (b *bench) crawlAgain(r wire.Fetched) {
 	batch := b.now.Unix() % 1e9
 	_, err := b.MarkCrawling(ctx, "s", batch, []wire.URL{wire.NewURL("s", "u")})
 	b.must(err)
-	r.URLMd5, r.Set = wire.Md5("u"), wire.Patch{"Status": int64(4)}
+	r.URLMd5, r.Set = wire.Md5("u"), schema.Patch{"Status": int64(4)}
 	b.saved(b.FinishCrawl(ctx, "s", batch, []wire.Fetched{r}))
 }

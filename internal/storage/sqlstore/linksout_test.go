@@ -12,7 +12,11 @@ import (
 	"hce/dc/internal/storage/sqlstore/limits"
 	"hce/dc/internal/storage/sqlstore/outcomes"
 	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/cluster"
+	"hce/dc/internal/wire/errormask"
 	"hce/dc/internal/wire/placement"
+	"hce/dc/internal/wire/schema"
+	"hce/dc/internal/wire/urlkey"
 	"hce/dc/internal/wire/zpack"
 )
 
@@ -41,15 +45,15 @@ func member(t testing.TB, self string) *bench {
 	return b
 }
 
-func (b *bench) take(max int64) []wire.LinkGroup {
+func (b *bench) take(max int64) []cluster.LinkGroup {
 	b.Helper()
-	taken, err := b.LinksTake(ctx, wire.LinksTakeRequest{Max: max})
+	taken, err := b.LinksTake(ctx, cluster.LinksTakeRequest{Max: max})
 	b.must(err)
 	return taken.Owners
 }
 
 // request is what the owner of a group gets.
-func (b *bench) request(g wire.LinkGroup) (m wire.LinksMessage) {
+func (b *bench) request(g cluster.LinkGroup) (m cluster.LinksMessage) {
 	b.Helper()
 	text, err := zpack.Unpack(g.Message, zpack.MaxMessage)
 	b.must(err)
@@ -59,7 +63,7 @@ func (b *bench) request(g wire.LinkGroup) (m wire.LinksMessage) {
 }
 
 // linksOf returns the links of a group of one bundle.
-func (b *bench) linksOf(g wire.LinkGroup) []wire.LinkOut {
+func (b *bench) linksOf(g cluster.LinkGroup) []cluster.LinkOut {
 	b.Helper()
 	bundles := b.request(g).Bundles
 	if len(bundles) != 1 || int64(len(bundles[0].Links)) != g.Count {
@@ -69,18 +73,18 @@ func (b *bench) linksOf(g wire.LinkGroup) []wire.LinkOut {
 }
 
 // receive stores a bundle of a node.
-func (b *bench) receive(from string, id int64, links []wire.LinkOut) wire.LinksStored {
+func (b *bench) receive(from string, id int64, links []cluster.LinkOut) cluster.LinksStored {
 	b.Helper()
 	stored, err := b.tryReceive(from, id, links)
 	b.must(err)
 	return stored
 }
 
-func (b *bench) tryReceive(from string, id int64, links []wire.LinkOut) (wire.LinksStored, error) {
+func (b *bench) tryReceive(from string, id int64, links []cluster.LinkOut) (cluster.LinksStored, error) {
 	b.Helper()
-	text, err := json.Marshal(wire.LinksMessage{Bundles: []wire.LinkBundle{{ID: id, From: from, Links: links}}})
+	text, err := json.Marshal(cluster.LinksMessage{Bundles: []cluster.LinkBundle{{ID: id, From: from, Links: links}}})
 	b.must(err)
-	return b.LinksStore(ctx, b.request(wire.LinkGroup{Message: text}))
+	return b.LinksStore(ctx, b.request(cluster.LinkGroup{Message: text}))
 }
 
 func (b *bench) count(table, where string, args ...any) (n int) {
@@ -106,7 +110,7 @@ func (b *bench) crawled(url string, batch int64, first bool, links ...wire.Link)
 	_, err := b.MarkCrawling(ctx, "s", batch, []wire.URL{item})
 	b.must(err)
 	return b.saved(b.FinishCrawl(ctx, "s", batch, []wire.Fetched{{
-		URLMd5: item.URLMd5, Crawled: true, First: first, Set: wire.Patch{"Status": int64(4)}, Links: links,
+		URLMd5: item.URLMd5, Crawled: true, First: first, Set: schema.Patch{"Status": int64(4)}, Links: links,
 	}}))
 }
 
@@ -139,7 +143,7 @@ func TestRootMoves(t *testing.T) {
 	for _, self := range []string{"n1", "n2"} {
 		b := member(t, self)
 		b.newSite(fmt.Sprintf(`{"id":"s","urls":[%q]}`, mine))
-		r, err := wire.ReadSiteUpdate(json.RawMessage(fmt.Sprintf(`{"id":"s","updateType":2,"urls":[{"url":%q,"urlMd5":%q}]}`, other, wire.KeyOfURL(mine))), nil)
+		r, err := wire.ReadSiteUpdate(json.RawMessage(fmt.Sprintf(`{"id":"s","updateType":2,"urls":[{"url":%q,"urlMd5":%q}]}`, other, urlkey.Of(mine))), nil)
 		b.must(err)
 		answer, err := b.SiteUpdate(ctx, r)
 		b.must(err)
@@ -159,7 +163,7 @@ func TestLinksToOwner(t *testing.T) {
 	for _, n := range []*bench{a, b} {
 		n.newSite(fmt.Sprintf(`{"id":"s","urls":[%q]}`, home))
 	}
-	parent := wire.KeyOfURL(home + "page1")
+	parent := urlkey.Of(home + "page1")
 	links := []wire.Link{linkAt(parent, there+"x"), linkAt(parent, home+"own"), linkAt(parent, there+"x"), linkAt(parent, there+"y")}
 	a.crawled(home+"page1", 7, true, links...)
 	a.crawled(home+"page2", 8, true, links...)
@@ -177,18 +181,18 @@ func TestLinksToOwner(t *testing.T) {
 	same(t, "the same groups again", fmt.Sprint(a.take(1)), fmt.Sprint(groups))
 	request := b.request(groups[0])
 	same(t, "owner", []string{groups[0].Owner, request.Bundles[0].From}, []string{"n2", "n1"})
-	for _, want := range []wire.LinksStored{{New: 2, Unknown: []string{}}, {Repeated: true, Unknown: []string{}}} {
+	for _, want := range []cluster.LinksStored{{New: 2, Unknown: []string{}}, {Repeated: true, Unknown: []string{}}} {
 		stored, err := b.LinksStore(ctx, request)
 		b.must(err)
 		same(t, "stored", stored, want)
 	}
 	row := b.row("s", there+"x")
 	same(t, "row", []any{row.URL, row.ParentMd5, row.Depth, row.Priority, row.Status, row.BatchID, row.Freq, row.CDate},
-		[]any{there + "x", parent, int64(3), int64(17), int64(1), int64(0), int64(1), wire.DateOf(a.now)})
+		[]any{there + "x", parent, int64(3), int64(17), int64(1), int64(0), int64(1), schema.DateOf(a.now)})
 	b.checkCounters("s", "received")
 
 	for range 2 { // the second one has no effect
-		_, err := a.LinksSent(ctx, wire.LinksSentRequest{IDs: groups[0].IDs})
+		_, err := a.LinksSent(ctx, cluster.LinksSentRequest{IDs: groups[0].IDs})
 		a.must(err)
 	}
 	same(t, "left", len(a.take(0)), 0)
@@ -198,7 +202,7 @@ func TestLinksToOwner(t *testing.T) {
 
 	// A third node's link to the same URL raises its Freq.
 	request.Bundles[0].Links[0].Freq = 4
-	same(t, "known", b.receive("n3", 1, request.Bundles[0].Links), wire.LinksStored{Known: 2, Unknown: []string{}})
+	same(t, "known", b.receive("n3", 1, request.Bundles[0].Links), cluster.LinksStored{Known: 2, Unknown: []string{}})
 	same(t, "Freq", b.row("s", there+"x").Freq, int64(5))
 }
 
@@ -212,13 +216,13 @@ func TestLinkGroups(t *testing.T) {
 			l := linkAt("", fmt.Sprintf("http://%s/%d/%d", hostOf(t, []string{"n1", "n2"}[i%2], 0), page, i))
 			if page == 0 {
 				l.URL.URL += strings.Repeat("x", 3500) // two bundles of one owner
-				l.URL.URLMd5 = wire.KeyOfURL(l.URL.URL)
+				l.URL.URLMd5 = urlkey.Of(l.URL.URL)
 			}
 			links = append(links, l)
 		}
 		b.crawled(fmt.Sprintf("http://%s/page%d", hostOf(t, "n1", 0), page), 7, true, links...)
 	}
-	taken, err := b.LinksTake(ctx, wire.LinksTakeRequest{Max: 6, MaxBytes: 10_000})
+	taken, err := b.LinksTake(ctx, cluster.LinksTakeRequest{Max: 6, MaxBytes: 10_000})
 	b.must(err)
 	groups := taken.Owners
 	same(t, "left", taken.Left, int64(40))
@@ -243,7 +247,7 @@ func TestLinkGroups(t *testing.T) {
 		t.Errorf("%d groups of %d links", len(groups), len(met))
 	}
 	same(t, "again", b.take(6)[0].IDs[0], groups[0].IDs[0])
-	_, err = b.LinksSent(ctx, wire.LinksSentRequest{IDs: groups[0].IDs})
+	_, err = b.LinksSent(ctx, cluster.LinksSentRequest{IDs: groups[0].IDs})
 	b.must(err)
 	same(t, "the next one", fmt.Sprint(b.take(1)[0].IDs), fmt.Sprint(groups[1].IDs[:1]))
 }
@@ -285,11 +289,11 @@ func TestLinksOfLostNode(t *testing.T) {
 	}
 	b.crawled(home+"page", 7, true, links...)
 	for _, g := range b.take(0) {
-		_, err := b.LinksSent(ctx, wire.LinksSentRequest{IDs: g.IDs})
+		_, err := b.LinksSent(ctx, cluster.LinksSentRequest{IDs: g.IDs})
 		b.must(err)
 	}
 	b.Store.db.Options.Placement = func() (placement.Placement, error) { return alone, nil }
-	_, err := b.HostsAdopt(ctx, wire.HostsAdoptRequest{Placement: alone})
+	_, err := b.HostsAdopt(ctx, cluster.HostsAdoptRequest{Placement: alone})
 	b.must(err)
 	b.crawled(home+"page", 8, false, links...)
 	queued := map[string]bool{}
@@ -311,19 +315,19 @@ func TestLinksOfFullAndUnknownSites(t *testing.T) {
 	b := member(t, "n2")
 	there := "http://" + hostOf(t, "n2", 0) + "/"
 	b.newSite(`{"id":"s","maxURLs":2}`)
-	b.order(wire.QuotaOrder{Seq: 1, Lease: urlLease(2)})
-	var links []wire.LinkOut
+	b.order(cluster.QuotaOrder{Seq: 1, Lease: urlLease(2)})
+	var links []cluster.LinkOut
 	for i := range 4 {
-		links = append(links, wire.LinkOut(linkAt("", fmt.Sprint(there, i)).URL))
+		links = append(links, cluster.LinkOut(linkAt("", fmt.Sprint(there, i)).URL))
 	}
-	same(t, "full", b.receive("n1", 1, links), wire.LinksStored{New: 2, Dropped: 2, Unknown: []string{}})
+	same(t, "full", b.receive("n1", 1, links), cluster.LinksStored{New: 2, Dropped: 2, Unknown: []string{}})
 	b.checkCounters("s", "full")
-	if b.site("s").ErrorMask&wire.ErrMaxItems == 0 {
+	if b.site("s").ErrorMask&errormask.MaxItems == 0 {
 		t.Error("a full site has no bit")
 	}
 	strange := slices.Clone(links[:2])
 	for i := range strange {
-		strange[i].CDate = wire.DateOf(b.now.Add(-time.Hour))
+		strange[i].CDate = schema.DateOf(b.now.Add(-time.Hour))
 	}
 	strange[1].SiteID = "later"
 	for range 2 {
@@ -332,10 +336,10 @@ func TestLinksOfFullAndUnknownSites(t *testing.T) {
 		}
 	}
 	b.newSite(`{"id":"later"}`)
-	same(t, "site that came later", b.receive("n1", 2, strange), wire.LinksStored{New: 1, Known: 1, Unknown: []string{}})
+	same(t, "site that came later", b.receive("n1", 2, strange), cluster.LinksStored{New: 1, Known: 1, Unknown: []string{}})
 	strange[1].SiteID = "deleted"
 	b.now = b.now.Add(outcomes.SiteWait)
-	same(t, "deleted site", b.receive("n1", 3, strange), wire.LinksStored{Known: 1, Dropped: 1, Unknown: []string{"deleted"}})
+	same(t, "deleted site", b.receive("n1", 3, strange), cluster.LinksStored{Known: 1, Dropped: 1, Unknown: []string{"deleted"}})
 }
 
 // A link that reaches a node that does not own it goes on to its owner.
@@ -343,7 +347,7 @@ func TestLinkGoesOn(t *testing.T) {
 	b := member(t, "n1")
 	b.newSite(`{"id":"s"}`)
 	there := "http://" + hostOf(t, "n2", 0) + "/"
-	same(t, "stored", b.receive("n3", 1, []wire.LinkOut{wire.LinkOut(linkAt("", there).URL)}), wire.LinksStored{Passed: 1, Unknown: []string{}})
+	same(t, "stored", b.receive("n3", 1, []cluster.LinkOut{cluster.LinkOut(linkAt("", there).URL)}), cluster.LinksStored{Passed: 1, Unknown: []string{}})
 	groups := b.take(0)
 	same(t, "groups", []any{len(groups), groups[0].Owner, b.linksOf(groups[0])[0].URL}, []any{1, "n2", there})
 }
@@ -361,7 +365,7 @@ func TestElsewhereOfOtherNodes(t *testing.T) {
 	groups := a.take(0)
 	links := b.linksOf(groups[0])
 	same(t, "groups", []any{len(groups), len(links), links[0].SiteID}, []any{1, 1, ""})
-	same(t, "stored", b.receive("n1", 1, links), wire.LinksStored{New: 1, Unknown: []string{}})
+	same(t, "stored", b.receive("n1", 1, links), cluster.LinksStored{New: 1, Unknown: []string{}})
 	same(t, "site", b.row(wire.Md5(there), there+"x").Depth, int64(3))
 }
 
@@ -442,7 +446,7 @@ func pagesForever(config string) error {
 		if _, err := s.MarkCrawling(ctx, "s", 1, []wire.URL{item}); err != nil {
 			return err
 		}
-		r := wire.Fetched{URLMd5: item.URLMd5, Set: wire.Patch{"Status": int64(4)}, Crawled: true}
+		r := wire.Fetched{URLMd5: item.URLMd5, Set: schema.Patch{"Status": int64(4)}, Crawled: true}
 		for i := range linksOfPage {
 			link := wire.NewURL("s", fmt.Sprintf("http://h%d.example/%d/%d", i, page, i))
 			link.ParentMd5 = item.URLMd5
@@ -453,12 +457,12 @@ func pagesForever(config string) error {
 		}
 		fmt.Println(page)
 		if page%5 == 4 { // the agent works at the same time
-			taken, err := s.LinksTake(ctx, wire.LinksTakeRequest{})
+			taken, err := s.LinksTake(ctx, cluster.LinksTakeRequest{})
 			if err != nil {
 				return err
 			}
 			for _, g := range taken.Owners {
-				if _, err := s.LinksSent(ctx, wire.LinksSentRequest{IDs: g.IDs}); err != nil {
+				if _, err := s.LinksSent(ctx, cluster.LinksSentRequest{IDs: g.IDs}); err != nil {
 					return err
 				}
 			}

@@ -11,6 +11,7 @@ import (
 	"hce/dc/internal/storage/sqlstore/outcomes"
 	"hce/dc/internal/storage/sqlstore/tables"
 	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/schema"
 )
 
 // crawlOrder is the order of the shipped settings (docs/spec/daemon.md 2.4).
@@ -112,7 +113,7 @@ func TestConcurrentFetchesGetDifferentRows(t *testing.T) {
 		wg.Go(func() {
 			for {
 				urls, err := s.URLFetch(ctx, []wire.URLFetchRequest{{MaxURLs: 7, URLsCriterion: wire.Criterion{Where: "Status=1", OrderBy: crawlOrder},
-					URLUpdate: wire.Patch{"Status": int64(2), "Batch_Id": int64(i + 1)}}})
+					URLUpdate: schema.Patch{"Status": int64(2), "Batch_Id": int64(i + 1)}}})
 				if err != nil {
 					t.Error(err)
 				}
@@ -168,7 +169,7 @@ func testHotStatementsOnMySQL(t *testing.T) {
 		var rows []*wire.URL
 		for i := range 5000 {
 			u := linkTo(i)
-			u.CDate = wire.DateOf(b.now.Add(time.Duration(i) * time.Second))
+			u.CDate = schema.DateOf(b.now.Add(time.Duration(i) * time.Second))
 			switch {
 			case i%10 == 0:
 				u.Status, u.Crawled, u.Size, u.HTTPCode = wire.StatusCrawled, 1, 100, 200

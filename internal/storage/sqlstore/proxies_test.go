@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/schema"
 )
 
 func (b *bench) newProxies(raw string) wire.GeneralResponse {
@@ -63,7 +64,7 @@ func TestProxyUpdateChangesOnlyGivenColumns(t *testing.T) {
 	}
 	before := row()
 	same(t, "of the request", []any{before.ID, before.Domains, before.Limits, before.CityName, before.CDate, before.UDate},
-		[]any{int64(1), `["*"]`, `{"a":1}`, "Köln 🏙", wire.Date("2026-01-05 10:00:00"), wire.Date("2026-01-05 10:00:00")})
+		[]any{int64(1), `["*"]`, `{"a":1}`, "Köln 🏙", schema.Date("2026-01-05 10:00:00"), schema.Date("2026-01-05 10:00:00")})
 	b.now = b.now.Add(90 * 60e9)
 	cases := []struct {
 		name, raw string
@@ -109,7 +110,7 @@ func TestConcurrentProxyNew(t *testing.T) {
 	inserted := make(chan any, 8)
 	for range 8 {
 		wg.Go(func() {
-			answer, err := b.ProxyNew(ctx, []wire.ProxyRequest{{SiteID: "s", Host: "h", Row: wire.Patch{}}})
+			answer, err := b.ProxyNew(ctx, []wire.ProxyRequest{{SiteID: "s", Host: "h", Row: schema.Patch{}}})
 			if err != nil {
 				t.Error(err)
 				return
@@ -225,7 +226,7 @@ func TestManyProxies(t *testing.T) {
 	b := newBench(t)
 	var list []wire.ProxyRequest
 	for i := range 700 {
-		list = append(list, wire.ProxyRequest{SiteID: "s", Host: fmt.Sprintf("h%d:1", i), Row: wire.Patch{}})
+		list = append(list, wire.ProxyRequest{SiteID: "s", Host: fmt.Sprintf("h%d:1", i), Row: schema.Patch{}})
 	}
 	_, err := b.ProxyNew(ctx, list)
 	b.must(err)

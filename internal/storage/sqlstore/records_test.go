@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/schema"
 )
 
 // recorded makes a site "on" whose URLs u1 to u3 have a journal and counters, and a site
@@ -135,7 +136,7 @@ func TestURLStats(t *testing.T) {
 		})
 	}
 	row := b.stats("on", "u2")
-	same(t, "dates", []wire.Date{row.CDate, row.MDate}, []wire.Date{"2026-01-05 10:00:00", "2026-01-05 10:01:00"})
+	same(t, "dates", []schema.Date{row.CDate, row.MDate}, []schema.Date{"2026-01-05 10:00:00", "2026-01-05 10:01:00"})
 }
 
 func TestURLVerify(t *testing.T) {

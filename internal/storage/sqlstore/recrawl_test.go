@@ -9,6 +9,8 @@ import (
 
 	"hce/dc/internal/storage/sqlstore/tables"
 	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/errormask"
+	"hce/dc/internal/wire/schema"
 )
 
 // The shipped criterion and date of [SitesManager]. A test of internal/cli/daemonprogram compares them
@@ -46,7 +48,7 @@ func TestNextRecrawlDate(t *testing.T) {
 	cases := []struct {
 		now, expression string
 		period          int64
-		want            wire.Date
+		want            schema.Date
 	}{
 		{"2026-01-05 10:00:00", onGrid, 60, "2026-01-05 11:00:00"}, // on the grid: one period
 		{"2026-01-05 10:00:01", onGrid, 60, "2026-01-05 12:00:00"},
@@ -71,12 +73,12 @@ func TestNextRecrawlDate(t *testing.T) {
 	}
 	for i, tc := range cases {
 		id := fmt.Sprint("s", i)
-		b.now, _ = wire.Date(tc.now).Time()
+		b.now, _ = schema.Date(tc.now).Time()
 		b.newSite(fmt.Sprintf(`{"id":%q,"recrawlPeriod":%d,"recrawlDate":"2020-01-01 00:00:00","iterations":4}`, id, tc.period))
 		r := due(1)
 		r.DateExpression = tc.expression
 		got := b.begin(r)
-		if ids(got) != id || got[0].Next != tc.want || got[0].Period != tc.period || got[0].Since != wire.Date(tc.now) {
+		if ids(got) != id || got[0].Next != tc.want || got[0].Period != tc.period || got[0].Since != schema.Date(tc.now) {
 			t.Errorf("at %s, period %d, %q: %+v, want %q", tc.now, tc.period, tc.expression, got, tc.want)
 			continue
 		}
@@ -85,7 +87,7 @@ func TestNextRecrawlDate(t *testing.T) {
 			t.Errorf("at %s, period %d: %s is not one to two periods in the future", tc.now, tc.period, got[0].Next)
 		}
 		s := b.site(id)
-		if s.RecrawlDate != tc.want || !s.RecrawlLock || s.Iterations != 5 || s.TcDate != wire.Date(tc.now) || s.UDate != wire.Date(tc.now) || s.State != wire.SiteActive {
+		if s.RecrawlDate != tc.want || !s.RecrawlLock || s.Iterations != 5 || s.TcDate != schema.Date(tc.now) || s.UDate != schema.Date(tc.now) || s.State != wire.SiteActive {
 			t.Errorf("site after the lock: %+v", s)
 		}
 	}
@@ -178,7 +180,7 @@ func TestTunedPeriod(t *testing.T) {
 		name, update string
 		tuned        *wire.RecrawlPeriod
 		period       int64
-		date         wire.Date
+		date         schema.Date
 	}{
 		{"none", "", nil, 60, "2026-01-05 11:00:00"},
 		{"the same", "", &wire.RecrawlPeriod{From: 60, To: 60}, 60, "2026-01-05 11:00:00"},
@@ -200,7 +202,7 @@ func TestTunedPeriod(t *testing.T) {
 		}
 		b.now = b.now.Add(time.Minute)
 		if tc.tuned != nil {
-			tc.tuned.Dates = []wire.Date{got[0].Next}
+			tc.tuned.Dates = []schema.Date{got[0].Next}
 		}
 		_, err := b.RecrawlEnd(ctx, id, onGrid, tc.tuned)
 		b.must(err)
@@ -255,7 +257,7 @@ func TestRecrawlRules(t *testing.T) {
 			(said == "") != (tc.refused == "") || !strings.Contains(said, tc.refused) {
 			t.Errorf("%s = %q: %s, refused %q", tc.name, tc.value, raw, said)
 		}
-		if s := b.site(id); (s.ErrorMask == wire.ErrInitialization) != (tc.refused != "") {
+		if s := b.site(id); (s.ErrorMask == errormask.Initialization) != (tc.refused != "") {
 			t.Errorf("%s = %q: mask %v", tc.name, tc.value, s.ErrorMask.Names())
 		}
 	}

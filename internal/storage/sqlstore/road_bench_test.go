@@ -10,6 +10,7 @@ import (
 	"hce/dc/internal/storage/sqldb"
 	"hce/dc/internal/storage/sqldb/dbtest"
 	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/schema"
 )
 
 // road crawls a made-up site page by page, as a batch does: it selects 64 rows, takes them
@@ -46,16 +47,16 @@ func (d *road) link(parent string, i int) wire.Link {
 	u := wire.NewURL("s", "")
 	u.URL = d.url(i)
 	u.URLMd5, u.ParentMd5, u.Depth = d.keys[i], parent, 3
-	u.CDate, u.UDate, u.TcDate = wire.DateOf(d.now), wire.DateOf(d.now), wire.DateOf(d.now)
+	u.CDate, u.UDate, u.TcDate = schema.DateOf(d.now), schema.DateOf(d.now), schema.DateOf(d.now)
 	return wire.Link{URL: u}
 }
 
 // result is the outcome of a page.
 func (d *road) result(md5 string) wire.Fetched {
-	r := wire.Fetched{URLMd5: md5, Crawled: true, First: true, Links: make([]wire.Link, 0, roadLinks), Set: wire.Patch{
+	r := wire.Fetched{URLMd5: md5, Crawled: true, First: true, Links: make([]wire.Link, 0, roadLinks), Set: schema.Patch{
 		"Status": int64(4), "State": int64(0), "Size": int64(30000 + d.pages), "CrawlingTime": int64(1 + d.pages%7), "TotalTime": int64(2), "HTTPCode": int64(200),
-		"ContentType": "text/html", "Charset": "utf-8", "ErrorMask": int64(0), "RawContentMd5": md5, "TcDate": string(wire.DateOf(d.now)),
-		"UDate": string(wire.DateOf(d.now)), "LinksI": int64(roadLinks), "LinksE": int64(3), "ETag": "\"x-123\"", "LastModified": "2025-01-01 00:00:00",
+		"ContentType": "text/html", "Charset": "utf-8", "ErrorMask": int64(0), "RawContentMd5": md5, "TcDate": string(schema.DateOf(d.now)),
+		"UDate": string(schema.DateOf(d.now)), "LinksI": int64(roadLinks), "LinksE": int64(3), "ETag": "\"x-123\"", "LastModified": "2025-01-01 00:00:00",
 		"HTTPMethod": "get", "Depth": int64(2), "Processed": int64(0)}}
 	for j := range roadLinks {
 		switch {
@@ -76,8 +77,8 @@ func (d *road) round(batch int64, start, stop func()) int {
 	selection := []wire.URLFetchRequest{{MaxURLs: roadRound, Algorithm: 1, SkipBusySites: true, AttributeNames: []string{}, AsBatch: 0,
 		SitesCriterion: wire.Criterion{Where: "`State`=1 AND IFNULL((SELECT `Value` FROM `dc_sites`.`sites_properties` WHERE `Site_Id`=`sites`.`Id` AND `Name`='MODES_FLAG' LIMIT 1), 255) & 1 > 0", OrderBy: "`Priority` DESC, `TcDate` ASC"},
 		URLsCriterion:  wire.Criterion{Where: "`Status`=1 AND `State`=0", OrderBy: crawlOrder},
-		SiteUpdate:     wire.Patch{"TcDate": wire.Expr("NOW()")},
-		URLUpdate:      wire.Patch{"Status": int64(2), "Batch_Id": batch, "TcDate": wire.Expr("NOW()"), "UDate": wire.Expr("NOW()")}}}
+		SiteUpdate:     schema.Patch{"TcDate": schema.Expr("NOW()")},
+		URLUpdate:      schema.Patch{"Status": int64(2), "Batch_Id": batch, "TcDate": schema.Expr("NOW()"), "UDate": schema.Expr("NOW()")}}}
 	start()
 	rows, _, err := d.Take(ctx, selection, batch)
 	d.must(err)

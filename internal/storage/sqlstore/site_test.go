@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/errormask"
+	"hce/dc/internal/wire/schema"
 )
 
 func TestSiteNewStoresAllFields(t *testing.T) {
@@ -18,13 +20,13 @@ func TestSiteNewStoresAllFields(t *testing.T) {
 		"properties":{"A":"1","B":[null,"2","0123456789abcdef0123456789abcdef"]},"userId":9}`)
 	same(t, "answer", answer, wire.GeneralResponse{Statuses: statuses("s1")})
 	s := b.site("s1")
-	same(t, "recrawlDate", s.RecrawlDate, wire.Date("2026-01-05 11:00:00"))
-	same(t, "uDate, cDate, tcDate", []wire.Date{s.UDate, s.CDate, s.TcDate}, []wire.Date{"2026-01-05 10:00:00", "2026-01-05 10:00:00", "2025-12-31 23:59:59"})
+	same(t, "recrawlDate", s.RecrawlDate, schema.Date("2026-01-05 11:00:00"))
+	same(t, "uDate, cDate, tcDate", []schema.Date{s.UDate, s.CDate, s.TcDate}, []schema.Date{"2026-01-05 10:00:00", "2026-01-05 10:00:00", "2025-12-31 23:59:59"})
 	same(t, "counters", []int64{s.Resources, s.AVGSpeed, s.NewURLs, s.CollectedURLs}, []int64{0, 0, 2, 0})
 	same(t, "lists", []int{len(s.URLs), len(s.Filters), len(s.Properties)}, []int{2, 1, 2})
 	same(t, "defaults", []int64{s.State, s.ProcessingDelay, s.UserID, s.CategoryID}, []int64{1, 1000, 9, 1})
 	root := s.URLs[0]
-	same(t, "root", []any{root.URL.URL, root.UserID, root.HTTPMethod, root.MaxURLsFromPage, root.CDate}, []any{"http://a/", int64(9), "get", int64(3), wire.Date("2026-01-05 10:00:00")})
+	same(t, "root", []any{root.URL.URL, root.UserID, root.HTTPMethod, root.MaxURLsFromPage, root.CDate}, []any{"http://a/", int64(9), "get", int64(3), schema.Date("2026-01-05 10:00:00")})
 	u := b.row("s1", "http://b/")
 	same(t, "moved", []any{u.SiteID, u.Type, u.RequestDelay, u.Status, u.ParentMd5}, []any{"s1", int64(1), int64(7), int64(1), ""})
 }
@@ -82,32 +84,32 @@ func TestSiteStatus(t *testing.T) {
 // A client polls the end of a crawl: no URL waits for its request or is in a batch, and no page waits to be processed.
 func TestFinished(t *testing.T) {
 	b := newBench(t)
-	html := func(more wire.Patch) wire.Patch {
-		p := wire.Patch{"Status": int64(4), "Crawled": int64(1), "Size": int64(9), "HTTPCode": int64(200), "ContentType": "text/html"}
+	html := func(more schema.Patch) schema.Patch {
+		p := schema.Patch{"Status": int64(4), "Crawled": int64(1), "Size": int64(9), "HTTPCode": int64(200), "ContentType": "text/html"}
 		maps.Copy(p, more)
 		return p
 	}
 	const active, suspended = 1, 3
 	for name, c := range map[string]struct {
 		state int
-		row   wire.Patch
+		row   schema.Patch
 		want  bool
 	}{
 		"no row":                          {active, nil, true},
-		"a URL is new":                    {active, wire.Patch{"Status": int64(1)}, false},
-		"a URL is asked again later":      {active, wire.Patch{"Status": int64(1), "RetryDate": "2100-01-01 00:00:00"}, false},
-		"a disabled URL is new":           {active, wire.Patch{"Status": int64(1), "State": int64(1)}, true},
-		"in a batch of crawling":          {active, wire.Patch{"Status": int64(3)}, false},
-		"in a batch of processing":        {active, wire.Patch{"Status": int64(5)}, false},
+		"a URL is new":                    {active, schema.Patch{"Status": int64(1)}, false},
+		"a URL is asked again later":      {active, schema.Patch{"Status": int64(1), "RetryDate": "2100-01-01 00:00:00"}, false},
+		"a disabled URL is new":           {active, schema.Patch{"Status": int64(1), "State": int64(1)}, true},
+		"in a batch of crawling":          {active, schema.Patch{"Status": int64(3)}, false},
+		"in a batch of processing":        {active, schema.Patch{"Status": int64(5)}, false},
 		"a page waits to be processed":    {active, html(nil), false},
-		"another type is not processed":   {active, html(wire.Patch{"ContentType": "image/png"}), true},
-		"a failed page is not processed":  {active, html(wire.Patch{"ErrorMask": int64(1)}), true},
-		"a missing page is not processed": {active, html(wire.Patch{"HTTPCode": int64(404)}), true},
-		"processed":                       {active, html(wire.Patch{"Status": int64(7), "Processed": int64(1)}), true},
-		"suspended, a URL is new":         {suspended, wire.Patch{"Status": int64(1)}, true},
+		"another type is not processed":   {active, html(schema.Patch{"ContentType": "image/png"}), true},
+		"a failed page is not processed":  {active, html(schema.Patch{"ErrorMask": int64(1)}), true},
+		"a missing page is not processed": {active, html(schema.Patch{"HTTPCode": int64(404)}), true},
+		"processed":                       {active, html(schema.Patch{"Status": int64(7), "Processed": int64(1)}), true},
+		"suspended, a URL is new":         {suspended, schema.Patch{"Status": int64(1)}, true},
 		"suspended, a page waits":         {suspended, html(nil), true},
-		"suspended, in a batch":           {suspended, wire.Patch{"Status": int64(2)}, false},
-		"suspended, in one of processing": {suspended, wire.Patch{"Status": int64(6)}, false},
+		"suspended, in a batch":           {suspended, schema.Patch{"Status": int64(2)}, false},
+		"suspended, in one of processing": {suspended, schema.Patch{"Status": int64(6)}, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			id := wire.Md5(name)
@@ -226,7 +228,7 @@ func TestSiteCleanup(t *testing.T) {
 			list, _ := wire.ReadURLUpdate(json.RawMessage(`[{"siteId":"s","url":"http://a/","status":7,"state":2,"crawled":3,"tagsCount":1,"errorMask":1}]`), nil)
 			_, err := b.URLUpdate(ctx, list)
 			b.must(err)
-			b.must(b.Suspend(ctx, "s", wire.ErrSiteMaxErrors, 2))
+			b.must(b.Suspend(ctx, "s", errormask.SiteMaxErrors, 2))
 			r, err := wire.ReadSiteCleanup(json.RawMessage(c.raw), nil)
 			b.must(err)
 			answer, err := b.SiteCleanup(ctx, r)

@@ -9,6 +9,8 @@ import (
 
 	"hce/dc/internal/storage/sqldb"
 	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/errormask"
+	"hce/dc/internal/wire/schema"
 )
 
 // change runs SITE_UPDATE with the JSON of a request.
@@ -34,11 +36,11 @@ func TestSiteUpdateFields(t *testing.T) {
 	same(t, "set", []any{s.Description, s.State, s.RecrawlPeriod}, []any{"new", int64(3), int64(60)})
 	same(t, "unchanged", []any{s.Priority, len(s.URLs), len(s.Filters), len(s.Properties)}, []any{int64(5), 1, 1, 1})
 	// Expressions see the new values.
-	same(t, "dates", []wire.Date{s.RecrawlDate, s.UDate, s.TcDate, s.TcDateProcess, s.CDate},
-		[]wire.Date{"2026-01-05 11:00:00", "2026-01-05 10:00:00", "2025-12-31 23:59:59", "2025-12-30 01:02:03", "2012-12-12 12:12:12"})
+	same(t, "dates", []schema.Date{s.RecrawlDate, s.UDate, s.TcDate, s.TcDateProcess, s.CDate},
+		[]schema.Date{"2026-01-05 11:00:00", "2026-01-05 10:00:00", "2025-12-31 23:59:59", "2025-12-30 01:02:03", "2012-12-12 12:12:12"})
 	same(t, "counters are counted", []int64{s.Errors, int64(s.ErrorMask), s.Resources, s.NewURLs}, []int64{0, 0, 0, 1})
 	b.change(`{"id":"s","recrawlDate":"NULL"}`)
-	same(t, "NULL", b.site("s").RecrawlDate, wire.Date(""))
+	same(t, "NULL", b.site("s").RecrawlDate, schema.Date(""))
 }
 
 func TestSiteUpdateSelectsSites(t *testing.T) {
@@ -162,7 +164,7 @@ func TestSiteUpdateLists(t *testing.T) {
 // Dates of lists may be plain, quoted or expressions, in inserts and updates
 // (docs/spec/storage.md 6.2 #22).
 func TestSiteUpdateDatesOfLists(t *testing.T) {
-	for raw, want := range map[string]wire.Date{
+	for raw, want := range map[string]schema.Date{
 		`"2026-01-01"`: "2026-01-01 00:00:00", `"'2026-01-01 02:03:04'"`: "2026-01-01 02:03:04", `{"str":"\"2026-01-01\""}`: "2026-01-01 00:00:00",
 		`"NOW()"`: "2026-01-05 10:00:00", `"DATE_SUB(NOW(), INTERVAL 1 DAY)"`: "2026-01-04 10:00:00", `null`: "", `"NULL"`: "",
 	} {
@@ -170,11 +172,11 @@ func TestSiteUpdateDatesOfLists(t *testing.T) {
 		rows := `"filters":[{"pattern":"x","uDate":` + raw + `}],"properties":[{"name":"P","value":"1","uDate":` + raw + `,"cDate":"2020-01-01"}]`
 		b.newSite(`{"id":"s",` + rows + `}`)
 		s := b.site("s")
-		same(t, "inserted "+raw, []wire.Date{s.Filters[0].UDate, s.Properties[0].UDate, s.Properties[0].CDate}, []wire.Date{want, want, "2020-01-01 00:00:00"})
+		same(t, "inserted "+raw, []schema.Date{s.Filters[0].UDate, s.Properties[0].UDate, s.Properties[0].CDate}, []schema.Date{want, want, "2020-01-01 00:00:00"})
 		b.newSite(`{"id":"u","filters":[{"pattern":"x"}],"properties":[{"name":"P"}]}`)
 		same(t, "answer", b.change(`{"id":"u","updateType":2,`+rows+`}`), done)
 		s = b.site("u")
-		same(t, "changed "+raw, []any{s.Filters[0].UDate, s.Properties[0].UDate, s.Properties[0].Value, s.Properties[0].CDate}, []any{want, want, "1", wire.Date("2026-01-05 10:00:00")})
+		same(t, "changed "+raw, []any{s.Filters[0].UDate, s.Properties[0].UDate, s.Properties[0].Value, s.Properties[0].CDate}, []any{want, want, "1", schema.Date("2026-01-05 10:00:00")})
 	}
 }
 
@@ -281,12 +283,12 @@ func TestSiteUpdateDeletesReplacedRoots(t *testing.T) {
 // A restart makes the site active and its root URLs new.
 func TestSiteUpdateRestart(t *testing.T) {
 	b := rootBench(t, "")
-	b.must(b.Suspend(ctx, "s", wire.ErrSiteMaxErrors, 2))
+	b.must(b.Suspend(ctx, "s", errormask.SiteMaxErrors, 2))
 	b.change(`{"id":"s","updateType":1,"urls":["http://c/"],"properties":{"UPDATE_NOT_INSERT_ROOT_URLS":"1"}}`)
 	same(t, "not there yet", b.row("s", "http://c/").URL, "")
 	same(t, "answer", b.change(`{"id":"s","state":6,"description":"again"}`), done)
 	s := b.site("s")
-	same(t, "site", []any{s.State, s.Iterations, s.UDate, s.Description}, []any{int64(1), int64(1), wire.Date("2026-01-05 10:00:00"), "again"})
+	same(t, "site", []any{s.State, s.Iterations, s.UDate, s.Description}, []any{int64(1), int64(1), schema.Date("2026-01-05 10:00:00"), "again"})
 	same(t, "errors", []int64{int64(s.ErrorMask), s.Errors}, []int64{0, 0})
 	same(t, "root", []any{b.row("s", "http://c/").Status, b.row("s", "http://a/").Crawled}, []any{int64(wire.StatusNew), int64(2)})
 	b.checkCounters("s", t.Name())
@@ -300,20 +302,20 @@ func TestSiteUpdateRestart(t *testing.T) {
 func TestRestartOfSuspendedSite(t *testing.T) {
 	b := newBench(t)
 	b.newSite(`{"id":"s","maxErrors":2,"urls":["root"]}`)
-	b.putIn("s", "fine", wire.Patch{"Status": int64(7), "Crawled": int64(1), "Processed": int64(1), "ErrorMask": int64(wire.ErrBadEncoding)})
-	b.putIn("s", "busy", wire.Patch{"Status": int64(6), "Crawled": int64(1), "Batch_Id": int64(9), "ErrorMask": int64(wire.ErrBadEncoding)})
+	b.putIn("s", "fine", schema.Patch{"Status": int64(7), "Crawled": int64(1), "Processed": int64(1), "ErrorMask": int64(errormask.BadEncoding)})
+	b.putIn("s", "busy", schema.Patch{"Status": int64(6), "Crawled": int64(1), "Batch_Id": int64(9), "ErrorMask": int64(errormask.BadEncoding)})
 	for _, url := range []string{"a", "b", "c"} {
-		b.putIn("s", url, wire.Patch{"Status": int64(4), "State": int64(2), "Crawled": int64(1), "ErrorMask": int64(wire.ErrTimeout), "Attempts": int64(1)})
+		b.putIn("s", url, schema.Patch{"Status": int64(4), "State": int64(2), "Crawled": int64(1), "ErrorMask": int64(errormask.Timeout), "Attempts": int64(1)})
 	}
-	b.must(b.Suspend(ctx, "s", wire.ErrSiteMaxErrors, 1))
+	b.must(b.Suspend(ctx, "s", errormask.SiteMaxErrors, 1))
 	before := b.site("s")
 	same(t, "suspended", []any{before.State, before.Errors > before.MaxErrors}, []any{int64(3), true})
 	same(t, "answer", b.change(`{"id":"s","state":6}`), done)
 	s := b.site("s")
-	same(t, "site", []any{s.State, s.Errors, s.ErrorMask, s.NewURLs}, []any{int64(1), int64(0), wire.ErrorMask(0), int64(4)})
+	same(t, "site", []any{s.State, s.Errors, s.ErrorMask, s.NewURLs}, []any{int64(1), int64(0), errormask.Mask(0), int64(4)})
 	for url, want := range map[string]string{"root": "1/0", "a": "1/0", "b": "1/0", "c": "1/0", "fine": "7/0", "busy": "6/0"} {
 		u := b.row("s", url)
-		same(t, url, []any{fmt.Sprintf("%d/%d", u.Status, u.State), u.ErrorMask}, []any{want, wire.ErrorMask(0)})
+		same(t, url, []any{fmt.Sprintf("%d/%d", u.Status, u.State), u.ErrorMask}, []any{want, errormask.Mask(0)})
 	}
 	same(t, "a batch keeps its row", b.row("s", "busy").BatchID, int64(9))
 	b.checkCounters("s", t.Name())
@@ -323,7 +325,7 @@ func TestFetchUpdatesListsOfSites(t *testing.T) {
 	b := rootBench(t, `"P":"1"`)
 	urls := b.fetch(`[{"sitesList":["s"],"siteUpdate":{"updateType":2,"properties":{"P":"2"},"uDate":"NOW()"},"urlsCriterions":{"WHERE":"Status=4","ORDER BY":"URL"}}]`)
 	s := b.site("s")
-	same(t, "site", []any{len(urls), s.UDate, s.Properties[0].Value}, []any{2, wire.Date("2026-01-05 10:00:00"), "2"})
+	same(t, "site", []any{len(urls), s.UDate, s.Properties[0].Value}, []any{2, schema.Date("2026-01-05 10:00:00"), "2"})
 	b.fetch(`[{"sitesList":["s"],"siteUpdate":{"properties":{"N":"1"}}}]`)
 	same(t, "a list alone", len(b.site("s").Properties), 2)
 }
@@ -338,17 +340,17 @@ func TestResultsFitTheirColumns(t *testing.T) {
 	link := wire.NewURL("s", "http://a/1")
 	link.ParentMd5, link.ContentType, link.Depth, link.CDate = u.URLMd5, "a\x00b", -4, "0001-01-01 00:00:00"
 	bad := wire.NewURL("s", "http://a/\xff")
-	b.saved(b.FinishCrawl(ctx, "s", 7, []wire.Fetched{{URLMd5: u.URLMd5, Links: linksOf(link, bad), Set: wire.Patch{"Status": int64(4), "HTTPCode": int64(-1), "Size": int64(1 << 60),
+	b.saved(b.FinishCrawl(ctx, "s", 7, []wire.Fetched{{URLMd5: u.URLMd5, Links: linksOf(link, bad), Set: schema.Patch{"Status": int64(4), "HTTPCode": int64(-1), "Size": int64(1 << 60),
 		"ContentType": strings.Repeat("x", 300), "ETag": "\xff", "LastModified": "0001-01-01 00:00:00"}}}))
 	u = b.row("s", "http://a/")
-	same(t, "row", []any{u.Status, u.HTTPCode, u.Size, len(u.ContentType), u.ETag, u.LastModified}, []any{int64(4), int64(0), int64(1 << 40), 255, "\uFFFD", wire.Date("")})
+	same(t, "row", []any{u.Status, u.HTTPCode, u.Size, len(u.ContentType), u.ETag, u.LastModified}, []any{int64(4), int64(0), int64(1 << 40), 255, "\uFFFD", schema.Date("")})
 	row := b.row("s", "http://a/1")
-	same(t, "link", []any{row.ContentType, row.Depth, row.CDate}, []any{"a\uFFFDb", int64(0), wire.Date("2026-01-05 10:00:00")})
+	same(t, "link", []any{row.ContentType, row.Depth, row.CDate}, []any{"a\uFFFDb", int64(0), schema.Date("2026-01-05 10:00:00")})
 	same(t, "a URL that cannot be stored", b.row("s", "http://a/\xff").URL, "")
 	_, err = b.MarkProcessing(ctx, "s", 8, []string{u.URLMd5})
 	b.must(err)
-	b.must(b.process("s", 8, []wire.Extracted{{URLMd5: u.URLMd5, Set: wire.Patch{"Status": int64(7), "TagsCount": int64(-5), "PDate": "0999-01-01 00:00:00"}}}))
+	b.must(b.process("s", 8, []wire.Extracted{{URLMd5: u.URLMd5, Set: schema.Patch{"Status": int64(7), "TagsCount": int64(-5), "PDate": "0999-01-01 00:00:00"}}}))
 	u = b.row("s", "http://a/")
-	same(t, "processed", []any{u.Status, u.TagsCount, u.PDate}, []any{int64(7), int64(0), wire.Date("")})
+	same(t, "processed", []any{u.Status, u.TagsCount, u.PDate}, []any{int64(7), int64(0), schema.Date("")})
 	b.checkCounters("s", t.Name())
 }

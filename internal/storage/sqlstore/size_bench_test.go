@@ -11,6 +11,8 @@ import (
 	"hce/dc/internal/storage/sqldb"
 	"hce/dc/internal/storage/sqldb/dbtest"
 	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/errormask"
+	"hce/dc/internal/wire/schema"
 )
 
 // BenchmarkSiteSize compares the time of requests on a site of a million rows (SITE_ROWS)
@@ -79,12 +81,12 @@ func sizedURL(site string, i int) wire.URL {
 	u := wire.NewURL(site, fmt.Sprintf("http://%s.example.com/some/path/%d.html", site, i))
 	u.ParentMd5, u.Depth, u.Priority = wire.Md5("http://"+site+".example.com/"), int64(i%7), int64(i%5)
 	made := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC).Add(time.Duration(i) * time.Second)
-	u.CDate, u.UDate = wire.DateOf(made), wire.DateOf(made)
+	u.CDate, u.UDate = schema.DateOf(made), schema.DateOf(made)
 	switch {
 	case i%3 == 0:
 		u.Status, u.Crawled, u.Size, u.HTTPCode, u.ContentType = wire.StatusCrawled, 1, 30_000, 200, "text/html"
 	case i%101 == 0:
-		u.Status, u.Crawled, u.State, u.ErrorMask = wire.StatusCrawled, 1, wire.URLError, wire.ErrHTTP
+		u.Status, u.Crawled, u.State, u.ErrorMask = wire.StatusCrawled, 1, wire.URLError, errormask.HTTP
 	}
 	return u
 }
@@ -125,8 +127,8 @@ func (b *bench) requests() map[string]func(site string, rows, round int) {
 			}
 			var list []wire.Fetched
 			for i, u := range urls {
-				f := wire.Fetched{URLMd5: u.URLMd5, Crawled: true, First: true, Set: wire.Patch{"Status": int64(4), "Size": int64(5), "HTTPCode": int64(200), "ContentType": "text/html",
-					"RawContentMd5": u.URLMd5, "CrawlingTime": int64(5), "UDate": string(wire.DateOf(b.now))}}
+				f := wire.Fetched{URLMd5: u.URLMd5, Crawled: true, First: true, Set: schema.Patch{"Status": int64(4), "Size": int64(5), "HTTPCode": int64(200), "ContentType": "text/html",
+					"RawContentMd5": u.URLMd5, "CrawlingTime": int64(5), "UDate": string(schema.DateOf(b.now))}}
 				for j := range 50 { // as in bench/scale.go
 					n := 7919 * (round + i*50 + j)
 					switch {
@@ -155,7 +157,7 @@ func (b *bench) requests() map[string]func(site string, rows, round int) {
 		},
 		"SITE_STATUS after a change": func(site string, rows, round int) {
 			u := sizedURL(site, round*7919%rows)
-			_, err := b.URLUpdate(ctx, []wire.URLUpdateRequest{{SiteID: site, URLMd5: u.URLMd5, Set: wire.Patch{"ErrorMask": int64(1 << (round % 10))},
+			_, err := b.URLUpdate(ctx, []wire.URLUpdateRequest{{SiteID: site, URLMd5: u.URLMd5, Set: schema.Patch{"ErrorMask": int64(1 << (round % 10))},
 				Criterion: wire.Criterion{Limit: "1"}}})
 			b.must(err)
 			b.site(site)

@@ -7,6 +7,8 @@ import (
 
 	"hce/dc/internal/storage/sqlstore/tables"
 	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/errormask"
+	"hce/dc/internal/wire/schema"
 )
 
 // late is the row of a link of a trap.
@@ -37,7 +39,7 @@ func TestLinksOfTrapsGiveWay(t *testing.T) {
 	b.crawl(wire.Fetched{URLMd5: wire.Md5("a"), Links: linksOf(child("b"), child("c"), late("t5"))})
 	got := b.waitingURLs()
 	same(t, "links give way", []any{strings.HasPrefix(got, "b c t"), len(strings.Fields(got)) <= 4}, []any{true, true})
-	same(t, "bit", b.site("s").ErrorMask&wire.ErrMaxItems, wire.ErrMaxItems)
+	same(t, "bit", b.site("s").ErrorMask&errormask.MaxItems, errormask.MaxItems)
 }
 
 // A batch takes links of traps when no other row waits or is in flight; another request takes all.
@@ -48,7 +50,7 @@ func TestLinksOfTrapsAreLast(t *testing.T) {
 	fetch := func(batch bool) []string {
 		rows, err := b.URLFetch(ctx, []wire.URLFetchRequest{{
 			Sites: []string{"s"}, SkipBusySites: batch, Own: []string{"s"}, URLsCriterion: wire.Criterion{Where: "`Status`=1 AND `State`=0", OrderBy: "`URL`"},
-			URLUpdate: map[bool]wire.Patch{true: {"Status": int64(3), "Batch_Id": int64(9)}}[batch],
+			URLUpdate: map[bool]schema.Patch{true: {"Status": int64(3), "Batch_Id": int64(9)}}[batch],
 		}})
 		b.must(err)
 		return tables.MapSlice(rows, func(u wire.URL) string { return u.URL })
@@ -56,6 +58,6 @@ func TestLinksOfTrapsAreLast(t *testing.T) {
 	same(t, "a client", fetch(false), []string{"a", "t1", "t2"})
 	same(t, "a batch", fetch(true), []string{"a"})
 	same(t, "while the other is in flight", len(fetch(true)), 0)
-	b.saved(b.FinishCrawl(ctx, "s", 9, []wire.Fetched{{URLMd5: wire.Md5("a"), Crawled: true, Set: wire.Patch{"Status": int64(4)}}}))
+	b.saved(b.FinishCrawl(ctx, "s", 9, []wire.Fetched{{URLMd5: wire.Md5("a"), Crawled: true, Set: schema.Patch{"Status": int64(4)}}}))
 	same(t, "then", slices.Equal(fetch(true), []string{"t1", "t2"}), true)
 }

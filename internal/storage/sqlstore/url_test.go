@@ -9,6 +9,7 @@ import (
 	"hce/dc/internal/storage/sqldb"
 	"hce/dc/internal/storage/sqlstore/counters"
 	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/schema"
 )
 
 // The columns that withoutDefaults leaves out are 0, empty or NULL in a row that does not set them.
@@ -20,7 +21,7 @@ func TestDefaultsOfColumns(t *testing.T) {
 		return err
 	}))
 	u := b.row("s", "u")
-	for name, value := range wire.PatchOf(&u, wire.URLColumns) {
+	for name, value := range schema.PatchOf(&u, wire.URLColumns) {
 		if own := slices.Contains(append(counters.OwnDefaults, "URLMd5"), name); !counters.IsZero(value) != own {
 			t.Errorf("%s = %v", name, value)
 		}
@@ -67,7 +68,7 @@ func TestURLNewSelectsTheSite(t *testing.T) {
 			}
 			if c.status == 0 {
 				u := b.row(c.site, list[0].Row.Text("URL"))
-				same(t, "row", []any{u.SiteID, u.Status, u.CDate}, []any{c.site, int64(1), wire.Date("2026-01-05 10:00:00")})
+				same(t, "row", []any{u.SiteID, u.Status, u.CDate}, []any{c.site, int64(1), schema.Date("2026-01-05 10:00:00")})
 				if c.site == "s2" {
 					same(t, "of the site", []any{u.RequestDelay, u.HTTPTimeout, u.Type}, []any{int64(9), 77.0, int64(1)})
 				}
@@ -133,7 +134,7 @@ func TestURLUpdate(t *testing.T) {
 			same(t, "statuses", answer.Statuses, statuses(c.ok))
 			same(t, "depths", []int64{b.row("s", "http://a/1").Depth, b.row("s", "http://a/2").Depth}, c.want)
 			if name == "expression of the row" {
-				same(t, "UDate", b.row("s", "http://a/1").UDate, wire.Date("2026-01-06 10:00:00"))
+				same(t, "UDate", b.row("s", "http://a/1").UDate, schema.Date("2026-01-06 10:00:00"))
 			}
 		})
 	}
@@ -192,10 +193,10 @@ func TestStatistics(t *testing.T) {
 		b.fetch(`[{"sitesList":["` + site + `"],"urlUpdate":{"status":2,"batchId":1}}]`)
 		_, err := b.MarkCrawling(ctx, site, 1, []wire.URL{wire.NewURL(site, "u")})
 		b.must(err)
-		b.saved(b.FinishCrawl(ctx, site, 1, []wire.Fetched{{URLMd5: wire.Md5("u"), Set: wire.Patch{"Status": int64(4)}, Crawled: true, Links: linksOf(wire.NewURL(site, "v"))}}))
+		b.saved(b.FinishCrawl(ctx, site, 1, []wire.Fetched{{URLMd5: wire.Md5("u"), Set: schema.Patch{"Status": int64(4)}, Crawled: true, Links: linksOf(wire.NewURL(site, "v"))}}))
 		_, err = b.MarkProcessing(ctx, site, 2, []string{wire.Md5("u")})
 		b.must(err)
-		b.must(b.process(site, 2, []wire.Extracted{{URLMd5: wire.Md5("u"), Set: wire.Patch{"Status": int64(7)}, Processed: true}}))
+		b.must(b.process(site, 2, []wire.Extracted{{URLMd5: wire.Md5("u"), Set: schema.Patch{"Status": int64(7)}, Processed: true}}))
 	}
 	var freq []int64
 	var codes []string

@@ -9,6 +9,7 @@ import (
 	"hce/dc/internal/storage/sqldb"
 	"hce/dc/internal/storage/sqlstore/tables"
 	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/schema"
 )
 
 func (b *bench) deleteURLs(raw string) wire.GeneralResponse {
@@ -244,7 +245,7 @@ func TestURLCleanup(t *testing.T) {
 	b.newSite(`{"id":"s","recrawlPeriod":60}`)
 	b.newURLs(`[{"siteId":"s","url":"undated","status":7}]`)
 	b.cleanURLs(`[{"siteId":"s","url":"undated"}]`)
-	same(t, "no UDate", []any{b.row("s", "undated").UDate, b.row("s", "undated").TcDate}, []any{wire.Date(""), wire.Date("2026-01-05 10:00:00")})
+	same(t, "no UDate", []any{b.row("s", "undated").UDate, b.row("s", "undated").TcDate}, []any{schema.Date(""), schema.Date("2026-01-05 10:00:00")})
 	same(t, "wrong ones", b.cleanURLs(`[{"siteId":"no","url":"u"},{"siteId":"s"},{"siteId":"s","criterions":{"ORDER BY":"SLEEP(1)"}}]`).Statuses, statuses(false, false, false))
 	_, err := wire.ReadURLCleanup(json.RawMessage(`[{"siteId":"s","url":"u","status":256}]`), nil)
 	if err == nil || !strings.Contains(err.Error(), "URLCleanup[0].status") {

@@ -10,6 +10,8 @@ import (
 
 	"hce/dc/internal/storage/sqlstore/tables"
 	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/errormask"
+	"hce/dc/internal/wire/schema"
 )
 
 // fill makes sites with n rows each, site<i>/u<j>, oldest first.
@@ -52,10 +54,10 @@ func TestURLFetchSelects(t *testing.T) {
 	}
 	b := newBench(t)
 	b.fill(4, 4)
-	b.must(b.Suspend(ctx, "s3", wire.ErrSiteMaxErrors, 0))
+	b.must(b.Suspend(ctx, "s3", errormask.SiteMaxErrors, 0))
 	b.must(b.Suspend(ctx, "0", 0, 0)) // no rows from the general site
 	b.must(b.runUpdateTx(ctx, "test", func(t *tx) error {
-		_, err := t.InsertRow(t.ListTarget("", tables.PropertiesInfo), wire.Patch{"Site_Id": "s1", "Name": "D", "Value": "1"})
+		_, err := t.InsertRow(t.ListTarget("", tables.PropertiesInfo), schema.Patch{"Site_Id": "s1", "Name": "D", "Value": "1"})
 		return err
 	}))
 	for name, c := range cases {
@@ -79,7 +81,7 @@ func TestDueProcess(t *testing.T) {
 	for site, properties := range sites {
 		b.newSite(`{"id":"` + site + `","urls":[],"properties":` + properties + `}`)
 		for _, kind := range []string{"text/html", "application/pdf", "image/png"} {
-			b.putIn(site, site+"/"+kind, wire.Patch{"Status": int64(4), "State": int64(0), "Crawled": int64(1), "Size": int64(9), "HTTPCode": int64(200), "ContentType": kind})
+			b.putIn(site, site+"/"+kind, schema.Patch{"Status": int64(4), "State": int64(0), "Crawled": int64(1), "Size": int64(9), "HTTPCode": int64(200), "ContentType": kind})
 		}
 	}
 	var got []string
@@ -97,7 +99,7 @@ func TestDuePageCodes(t *testing.T) {
 	b.newSite(`{"id":"s","urls":[]}`)
 	var want []string
 	for _, code := range []int64{199, 200, 201, 202, 203, 204, 205, 206, 207, 226, 299, 300, 301, 304, 404} {
-		b.putIn("s", fmt.Sprint(code), wire.Patch{"Status": int64(4), "Crawled": int64(1), "Size": int64(9), "HTTPCode": code, "ContentType": "text/html"})
+		b.putIn("s", fmt.Sprint(code), schema.Patch{"Status": int64(4), "Crawled": int64(1), "Size": int64(9), "HTTPCode": code, "ContentType": "text/html"})
 		if wire.IsPageCode(code) {
 			want = append(want, fmt.Sprint(code))
 		}
@@ -116,15 +118,15 @@ func TestDuePageCodes(t *testing.T) {
 func TestProcessingDelay(t *testing.T) {
 	b := newBench(t)
 	b.newSite(`{"id":"s","urls":[]}`)
-	crawled := string(wire.DateOf(b.now))
+	crawled := string(schema.DateOf(b.now))
 	for url, c := range map[string]struct {
 		delay int64
 		date  any
 	}{
 		"none": {0, crawled}, "500": {500, crawled}, "1000": {1000, crawled}, "1001": {1001, crawled}, "long": {3600_000, crawled},
-		"no date": {9000, nil}, "clock set back": {9000, string(wire.DateOf(b.now.Add(24 * time.Hour)))},
+		"no date": {9000, nil}, "clock set back": {9000, string(schema.DateOf(b.now.Add(24 * time.Hour)))},
 	} {
-		b.putIn("s", url, wire.Patch{"Status": int64(4), "ProcessingDelay": c.delay, "TcDate": c.date})
+		b.putIn("s", url, schema.Patch{"Status": int64(4), "ProcessingDelay": c.delay, "TcDate": c.date})
 	}
 	begin, always := b.now, "clock set back,no date,none"
 	for _, c := range []struct {
@@ -152,10 +154,10 @@ func TestURLFetchMarks(t *testing.T) {
 		"siteUpdate":{"tcDate":"NOW()"},"urlUpdate":{"status":2,"batchId":7,"UDate":"NOW()"}}]`
 	urls := b.fetch(request)
 	same(t, "rows", len(urls), 4)
-	same(t, "in the answer", []any{urls[0].Status, urls[0].BatchID, urls[0].UDate}, []any{int64(2), int64(0), wire.Date("")})
+	same(t, "in the answer", []any{urls[0].Status, urls[0].BatchID, urls[0].UDate}, []any{int64(2), int64(0), schema.Date("")})
 	u := b.row("s0", "0/0")
-	same(t, "stored", []any{u.Status, u.BatchID, u.UDate}, []any{int64(2), int64(7), wire.Date("2026-01-05 10:00:00")})
-	same(t, "gave rows", []wire.Date{b.site("s0").TcDate, b.site("s2").TcDate, b.site("empty").TcDate}, []wire.Date{"2026-01-05 10:00:00", "", ""})
+	same(t, "stored", []any{u.Status, u.BatchID, u.UDate}, []any{int64(2), int64(7), schema.Date("2026-01-05 10:00:00")})
+	same(t, "gave rows", []schema.Date{b.site("s0").TcDate, b.site("s2").TcDate, b.site("empty").TcDate}, []schema.Date{"2026-01-05 10:00:00", "", ""})
 	urls = b.fetch(request) // s0 and s1 have rows in flight
 	same(t, "busy sites are skipped", []any{len(urls), urls[0].SiteID}, []any{3, "s2"})
 	same(t, "nothing is due", b.fetch(request), []wire.URL{})
@@ -211,7 +213,7 @@ func TestURLFetchRefusals(t *testing.T) {
 func TestURLFetchSkipsHeldSites(t *testing.T) {
 	const request = `[{"maxURLs":1,"urlsCriterions":{"WHERE":"Status=1 AND State=0"},"skipBusySites":true,"urlUpdate":{"status":2,"batchId":7}}]`
 	for name, c := range map[string]struct {
-		until   wire.Date
+		until   schema.Date
 		crawled bool // another row of the site, in the same chunk
 		held    time.Duration
 	}{
@@ -230,8 +232,8 @@ func TestURLFetchSkipsHeldSites(t *testing.T) {
 			_, err := b.MarkCrawling(ctx, "s", 7, []wire.URL{u, other})
 			b.must(err)
 			results := []wire.Fetched{
-				{URLMd5: u.URLMd5, Set: wire.Patch{"Status": int64(1)}, HeldUntil: c.until},
-				{URLMd5: other.URLMd5, Set: wire.Patch{"Status": int64(4)}, Crawled: c.crawled},
+				{URLMd5: u.URLMd5, Set: schema.Patch{"Status": int64(1)}, HeldUntil: c.until},
+				{URLMd5: other.URLMd5, Set: schema.Patch{"Status": int64(4)}, Crawled: c.crawled},
 			}
 			b.saved(b.FinishCrawl(ctx, "s", 7, results))
 			if c.held > 0 {
@@ -253,8 +255,8 @@ func TestURLFetchSkipsRowsThatWait(t *testing.T) {
 	u := wire.NewURL("s", "u")
 	_, err := b.MarkCrawling(ctx, "s", 7, []wire.URL{u})
 	b.must(err)
-	date := wire.DateOf(b.now.Add(10 * time.Second))
-	b.saved(b.FinishCrawl(ctx, "s", 7, []wire.Fetched{{URLMd5: u.URLMd5, Set: wire.Patch{"Status": int64(1), "Retries": int64(1), "RetryDate": string(date), "RetryCause": "503"}}}))
+	date := schema.DateOf(b.now.Add(10 * time.Second))
+	b.saved(b.FinishCrawl(ctx, "s", 7, []wire.Fetched{{URLMd5: u.URLMd5, Set: schema.Patch{"Status": int64(1), "Retries": int64(1), "RetryDate": string(date), "RetryCause": "503"}}}))
 	same(t, "of a client", len(b.fetch(`[{"maxURLs":9,"urlsCriterions":{"WHERE":"RetryDate > NOW()"}}]`)), 1)
 	same(t, "too early", len(b.fetch(request)), 0)
 	b.now = b.now.Add(10 * time.Second)
@@ -343,7 +345,7 @@ func TestTake(t *testing.T) {
 					site := fmt.Sprintf("s%d", i)
 					b.must(b.runUpdateTx(ctx, "test", func(t *tx) error {
 						for j := range 3 {
-							set := wire.Patch{"Status": int64(kind.due)}
+							set := schema.Patch{"Status": int64(kind.due)}
 							if i == 1 && j == 1 {
 								set["ErrorMask"], set["Attempts"] = int64(6), int64(1)
 							}

@@ -6,13 +6,14 @@ import (
 
 	"hce/dc/internal/storage/sqlstore/sites"
 	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/schema"
 )
 
 func TestTakeSchema(t *testing.T) {
 	b := newBench(t)
 	b.newSite(`{"id":"s","urls":["u"],"maxURLs":6}`)
-	b.put("again", wire.Patch{"Status": int64(7), "State": int64(2), "Crawled": int64(2), "Processed": int64(1), "Size": int64(5)})
-	b.put("held", wire.Patch{"Status": int64(3), "Batch_Id": int64(9)})
+	b.put("again", schema.Patch{"Status": int64(7), "State": int64(2), "Crawled": int64(2), "Processed": int64(1), "Size": int64(5)})
+	b.put("held", schema.Patch{"Status": int64(3), "Batch_Id": int64(9)})
 	template := wire.NewURL("s", "u")
 	take := func(batch int64) (bool, error) {
 		return b.TakeSchema(ctx, "s", batch, template, child("first"), []wire.URL{child("again"), child("again"), child("held"), child("first"), child("u"), child("new"), child("new"), child("more"), child("toomany")})
@@ -40,7 +41,7 @@ func TestTakeSchema(t *testing.T) {
 	b.must(err)
 	same(t, "marks", []bool{marks[wire.Md5("first")].Busy, marks[wire.Md5("u")].Done}, []bool{false, true})
 
-	b.put("other", wire.Patch{"Status": int64(2), "Batch_Id": int64(9)})
+	b.put("other", schema.Patch{"Status": int64(2), "Batch_Id": int64(9)})
 	taken, err = b.TakeSchema(ctx, "s", 7, wire.NewURL("s", "other"), child("x"), nil)
 	b.must(err)
 	same(t, "held by another", []any{taken, b.row("s", "x").URL}, []any{false, ""})
@@ -83,7 +84,7 @@ func TestElsewhere(t *testing.T) {
 func TestConditions(t *testing.T) {
 	b := newBench(t)
 	b.newSite(`{"id":"s"}`)
-	b.put("u", wire.Patch{"Status": int64(4), "Size": int64(10), "ContentType": "text/html"})
+	b.put("u", schema.Patch{"Status": int64(4), "Size": int64(10), "ContentType": "text/html"})
 	cases := map[string]struct {
 		site, url, sql string
 		want, refused  bool
@@ -125,16 +126,16 @@ func TestConditions(t *testing.T) {
 
 func TestProxiesOfASite(t *testing.T) {
 	b := newBench(t)
-	add := func(site, host string, p wire.Patch) {
+	add := func(site, host string, p schema.Patch) {
 		_, err := b.ProxyNew(ctx, []wire.ProxyRequest{{SiteID: site, Host: host, Row: p}})
 		b.must(err)
 	}
-	add("s", "own:1", wire.Patch{"State": int64(1), "Priority": int64(5), "FaultsMax": int64(2)})
-	add("*", "any:1", wire.Patch{"State": int64(1), "Priority": int64(5)})
-	add("*", "first:1", wire.Patch{"State": int64(1), "Priority": int64(1)})
-	add("0", "general:1", wire.Patch{"State": int64(1), "Priority": int64(9)})
-	add("s", "off:1", wire.Patch{"State": int64(0)})
-	add("t", "other:1", wire.Patch{"State": int64(1)})
+	add("s", "own:1", schema.Patch{"State": int64(1), "Priority": int64(5), "FaultsMax": int64(2)})
+	add("*", "any:1", schema.Patch{"State": int64(1), "Priority": int64(5)})
+	add("*", "first:1", schema.Patch{"State": int64(1), "Priority": int64(1)})
+	add("0", "general:1", schema.Patch{"State": int64(1), "Priority": int64(9)})
+	add("s", "off:1", schema.Patch{"State": int64(0)})
+	add("t", "other:1", schema.Patch{"State": int64(1)})
 	hosts := func() string {
 		list, err := b.Proxies(ctx, "s")
 		b.must(err)
@@ -153,7 +154,7 @@ func TestProxiesOfASite(t *testing.T) {
 	b.must(b.ProxyFault(ctx, "s", "own:1", false))
 	same(t, "too many faults", hosts(), "any:1/1 general:1/0 ")
 	for i := range 60 {
-		add("s", fmt.Sprint("many:", i), wire.Patch{"State": int64(1)})
+		add("s", fmt.Sprint("many:", i), schema.Patch{"State": int64(1)})
 	}
 	list, err := b.Proxies(ctx, "s")
 	b.must(err)

@@ -17,6 +17,8 @@ import (
 	"time"
 
 	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/errormask"
+	"hce/dc/internal/wire/schema"
 )
 
 // Repository keeps in maps what storage.Repository keeps in databases, and follows the same
@@ -33,8 +35,8 @@ type Repository struct {
 
 	Saves       map[string]int          // results for a URL, whether its row was held or not
 	Results     map[string]wire.Fetched // the last one of a URL
-	SiteBits    wire.ErrorMask          // of all results
-	Suspended   wire.ErrorMask
+	SiteBits    errormask.Mask          // of all results
+	Suspended   errormask.Mask
 	ProxyFaults []string // "SITE HOST DISABLED"
 	Calls       []string // methods
 
@@ -96,7 +98,7 @@ func (r *Repository) SiteOf(ctx context.Context, _ string) (string, error) {
 }
 
 // Suspend suspends a site.
-func (r *Repository) Suspend(ctx context.Context, id string, bits wire.ErrorMask, items int) error {
+func (r *Repository) Suspend(ctx context.Context, id string, bits errormask.Mask, items int) error {
 	end, err := r.beginCall(ctx, "Suspend")
 	defer end()
 	if err == nil {
@@ -205,7 +207,7 @@ func (r *Repository) saveResults(site string, batch int64, results []wire.Fetche
 		if row.Status != wire.StatusCrawling || row.BatchID != batch {
 			continue
 		}
-		wire.Apply(&row, wire.URLColumns, result.Set, "")
+		schema.Apply(&row, wire.URLColumns, result.Set, "")
 		if result.Crawled {
 			row.Crawled++
 		}
@@ -387,7 +389,7 @@ func (r *Repository) SaveProcess(ctx context.Context, site string, batch int64, 
 		if row.Status != wire.StatusProcessing || row.BatchID != batch {
 			continue
 		}
-		wire.Apply(&row, wire.URLColumns, result.Set, "")
+		schema.Apply(&row, wire.URLColumns, result.Set, "")
 		if result.Processed {
 			row.Processed++
 		}

@@ -15,7 +15,7 @@ import (
 	"time"
 
 	"hce/dc/internal/childprocess"
-	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/cluster"
 )
 
 // joinLimit is how long a node may take until the head lists it as ready.
@@ -232,7 +232,7 @@ func (c *Cluster) Nodes(ctx context.Context) (map[string]NodeState, error) {
 	if err != nil {
 		return nil, err
 	}
-	var list []wire.ClusterNode
+	var list []cluster.Node
 	if err := json.Unmarshal(out, &list); err != nil {
 		return nil, fmt.Errorf("read list of nodes: %w", err)
 	}

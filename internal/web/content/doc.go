@@ -4,7 +4,7 @@
 //	kind := content.Sniff(header.Get("Content-Type"), body)
 //	kind = typeMap.Map(kind)
 //	if !allowed.Holds(kind) {
-//		return wire.ErrMIME
+//		return errormask.MIME
 //	}
 //	text, err := replace.Apply(string(body), conditionHolds)
 //

@@ -1,33 +1,18 @@
 package htmltree
 
-import "bytes"
-
-// builder is the state of tree construction.
-type builder struct {
-	pos       int
+// body builds the tree by the rules of the mode "in body".
+type body struct {
+	formatting
 	mode      mode
-	stack     []int32 // open elements
-	list      []int32 // formatting elements; -1 is a marker
 	templates []mode
-	open      [TagCount]int32 // open elements of HTML
-	foreign   int32           // other open elements
 	head      int32
 	form      int32
-	cur       int32 // the node behind which nodes are appended
-	foster    bool
 	quirks    bool
 	noFrames  bool // no frameset may follow
-	zeros     bool // the page has NUL
-	clones    int  // formatting elements opened again
-	work      int  // steps of the adoption agency
-	noEnd     [TagCount]bool
-
-	linked bool
-	links  []link
-	spare  []Node
-	path   []int32
-	buf    []byte
 }
+
+// builder builds the tree by the rules of all modes.
+type builder struct{ body }
 
 type mode uint8
 
@@ -112,141 +97,135 @@ func init() {
 	set(isRaw, TagStyle, TagScript, TagXmp, TagIframe, TagNoembed, TagNoframes)
 }
 
-func (d *Doc) startPage() {
-	b := &d.builder
-	*b = builder{stack: b.stack[:0], list: b.list[:0], templates: b.templates[:0], links: b.links[:0], spare: b.spare[:0], path: b.path[:0], buf: b.buf[:0]}
-	d.zeros = bytes.IndexByte(d.src, 0) >= 0
-	d.Nodes = append(d.Nodes, Node{Tag: TagRoot, Parent: -1})
-}
-
 // finishPage ends the page.
-func (d *Doc) finishPage() {
-	d.toBody()
-	for len(d.templates) > 0 {
-		if d.open[TagTemplate] == 0 {
+func (b *builder) finishPage() {
+	b.toBody()
+	for len(b.templates) > 0 {
+		if b.open[TagTemplate] == 0 {
 			break
 		}
-		d.closeTemplate()
-		d.toBody() // it may be in the head
+		b.closeTemplate()
+		b.toBody() // it may be in the head
 	}
-	if d.linked {
-		d.sortNodes()
+	if b.linked {
+		b.sortNodes()
 		return
 	}
-	end := int32(len(d.Nodes))
-	for i := d.cur; i >= 0; i = d.Nodes[i].Parent {
-		d.Nodes[i].End = end
+	end := int32(len(b.Nodes))
+	for i := b.cur; i >= 0; i = b.Nodes[i].Parent {
+		b.Nodes[i].End = end
 	}
 }
 
 // toBody opens what is missing of html, head and body.
-func (d *Doc) toBody() {
-	for d.mode < mBody {
-		d.stepToBody()
+func (b *builder) toBody() {
+	for b.mode < mBody {
+		b.stepToBody()
 	}
 }
 
 // stepToBody opens or closes one element, in a mode before that of the body.
-func (d *Doc) stepToBody() {
-	switch d.mode {
+func (b *builder) stepToBody() {
+	switch b.mode {
 	case mInitial:
-		d.quirks = true
-		d.mode = mBeforeHTML
+		b.quirks = true
+		b.mode = mBeforeHTML
 	case mBeforeHTML:
-		d.openHTML(nil)
+		b.openHTML(nil)
 	case mBeforeHead:
-		d.openHead(nil)
+		b.openHead(nil)
 	case mHead, mHeadNoscript:
-		d.leaveHead()
+		b.leaveHead()
 	case mAfterHead:
-		d.insertElement(TagBody, nil)
-		d.mode = mBody
+		b.insertElement(TagBody, nil)
+		b.mode = mBody
 	}
 }
 
 // resetMode finds the mode for the open elements.
-func (d *Doc) resetMode() {
-	for k := len(d.stack) - 1; k >= 0; k-- {
-		n := &d.Nodes[d.stack[k]]
+func (b *body) resetMode() {
+	for k := len(b.stack) - 1; k >= 0; k-- {
+		n := &b.Nodes[b.stack[k]]
 		if n.Flags&flagForeign != 0 {
 			continue
 		}
 		switch n.Tag {
 		case TagTd, TagTh:
-			d.mode = mCell
+			b.mode = mCell
 		case TagTr:
-			d.mode = mRow
+			b.mode = mRow
 		case TagTbody, TagThead, TagTfoot:
-			d.mode = mTableBody
+			b.mode = mTableBody
 		case TagCaption:
-			d.mode = mCaption
+			b.mode = mCaption
 		case TagColgroup:
-			d.mode = mColgroup
+			b.mode = mColgroup
 		case TagTable:
-			d.mode = mTable
+			b.mode = mTable
 		case TagTemplate:
-			if len(d.templates) == 0 {
+			if len(b.templates) == 0 {
 				continue
 			}
-			d.mode = d.templates[len(d.templates)-1]
+			b.mode = b.templates[len(b.templates)-1]
 		case TagHead:
-			d.mode = mHead
+			b.mode = mHead
 		case TagBody:
-			d.mode = mBody
+			b.mode = mBody
 		case TagFrameset:
-			d.mode = mFrameset
+			b.mode = mFrameset
 		case TagHTML:
-			if d.head == 0 {
-				d.mode = mBeforeHead
+			if b.head == 0 {
+				b.mode = mBeforeHead
 			} else {
-				d.mode = mAfterHead
+				b.mode = mAfterHead
 			}
 		default:
 			continue
 		}
 		return
 	}
-	d.mode = mBody
+	b.mode = mBody
 }
 
-func (d *Doc) openHTML(t *token) {
-	i := d.addLastChild(0, d.newNode(TagHTML, t))
-	d.pushNode(i)
-	d.mode = mBeforeHead
+func (b *builder) openHTML(t *token) {
+	n := newNode(TagHTML, t)
+	i := b.addLastChild(0, &n)
+	b.pushNode(i)
+	b.mode = mBeforeHead
 }
 
-func (d *Doc) openHead(t *token) {
-	d.head = d.insertElement(TagHead, t)
-	d.mode = mHead
+func (b *builder) openHead(t *token) {
+	b.head = b.insertElement(TagHead, t)
+	b.mode = mHead
 }
 
 // leaveHead closes noscript and head.
-func (d *Doc) leaveHead() {
-	if d.mode == mHeadNoscript {
-		d.popNode()
-		d.mode = mHead
+func (b *builder) leaveHead() {
+	if b.mode == mHeadNoscript {
+		b.popNode()
+		b.mode = mHead
 		return
 	}
-	d.popNode()
-	d.mode = mAfterHead
+	b.popNode()
+	b.mode = mAfterHead
 }
 
-func (d *Doc) openTemplate(t *token) {
-	d.insertElement(TagTemplate, t)
-	d.appendMarker()
-	d.noFrames = true
-	d.mode = mTemplate
-	d.templates = append(d.templates, mTemplate)
+func (b *body) openTemplate(t *token) {
+	b.insertElement(TagTemplate, t)
+	b.appendMarker()
+	b.noFrames = true
+	b.mode = mTemplate
+	b.templates = append(b.templates, mTemplate)
 }
 
-func (d *Doc) closeTemplate() {
-	if d.open[TagTemplate] == 0 {
+func (b *body) closeTemplate() {
+	if b.open[TagTemplate] == 0 {
 		return
 	}
-	d.popUntil(TagTemplate)
-	d.clearList()
-	if len(d.templates) > 0 {
-		d.templates = d.templates[:len(d.templates)-1]
+	b.popUntil(TagTemplate)
+	b.clearList()
+	if len(b.templates) > 0 {
+		b.templates = b.templates[:len(b.templates)-1]
 	}
-	d.resetMode()
+	b.resetMode()
 }

@@ -1,293 +1,220 @@
 package htmltree
 
 // endTag handles an end tag.
-func (d *Doc) endTag(t *token) {
-	if d.foreign > 0 && d.currentNode().Flags&flagForeign != 0 && d.foreignEnd(t) {
+func (b *builder) endTag(t *token) {
+	if b.foreign > 0 && b.currentNode().Flags&flagForeign != 0 && b.foreignEnd(t) {
 		return
 	}
-	d.htmlEnd(t)
-}
-
-func (d *Doc) htmlEnd(t *token) {
-	for {
-		switch d.mode {
-		case mBody:
-			d.bodyEnd(t)
-			return
-		case mInitial:
-			d.quirks = true
-			d.mode = mBeforeHTML
-		case mBeforeHTML, mBeforeHead:
-			switch t.tag {
-			case TagHead, TagBody, TagHTML, TagBr:
-				if d.mode == mBeforeHTML {
-					d.openHTML(nil)
-				} else {
-					d.openHead(nil)
-				}
-				continue
-			case TagTemplate:
-				if d.mode == mBeforeHead {
-					d.closeTemplate()
-				}
-			}
-			return
-		case mHead:
-			switch t.tag {
-			case TagHead:
-				d.leaveHead()
-				return
-			case TagTemplate:
-				d.closeTemplate()
-				return
-			case TagBody, TagHTML, TagBr:
-				d.leaveHead()
-				continue
-			}
-			return
-		case mHeadNoscript:
-			switch t.tag {
-			case TagNoscript:
-				d.leaveHead()
-				return
-			case TagBr:
-				d.leaveHead()
-				continue
-			}
-			return
-		case mAfterHead:
-			switch t.tag {
-			case TagTemplate:
-				d.closeTemplate()
-				return
-			case TagBody, TagHTML, TagBr:
-				d.insertElement(TagBody, nil)
-				d.mode = mBody
-				continue
-			}
-			return
-		case mTable:
-			if t.tag == TagTable {
-				if d.inScope(TagTable, scopeTable) {
-					d.popUntil(TagTable)
-					d.resetMode()
-				}
-				return
-			}
-			d.tableEnd(t)
-			return
-		case mCaption:
-			switch t.tag {
-			case TagCaption:
-				d.endCaption()
-				return
-			case TagTable:
-				if !d.endCaption() {
-					return
-				}
-				continue
-			case TagBody, TagCol, TagColgroup, TagHTML, TagTbody, TagTd, TagTfoot, TagTh, TagThead, TagTr:
-				return
-			}
-			d.bodyEnd(t)
-			return
-		case mColgroup:
-			switch t.tag {
-			case TagColgroup:
-				if d.isCurrent(TagColgroup) {
-					d.popNode()
-					d.mode = mTable
-				}
-				return
-			case TagCol:
-				return
-			case TagTemplate:
-				d.closeTemplate()
-				return
-			}
-			if !d.isCurrent(TagColgroup) {
-				return
-			}
-			d.popNode()
-			d.mode = mTable
-		case mTableBody:
-			switch t.tag {
-			case TagTbody, TagTfoot, TagThead:
-				if d.inScope(t.tag, scopeTable) {
-					d.clearTo(toTableBody)
-					d.popNode()
-					d.mode = mTable
-				}
-				return
-			case TagTable:
-				if !d.endTableBody() {
-					return
-				}
-				continue
-			}
-			d.tableEnd(t)
-			return
-		case mRow:
-			switch t.tag {
-			case TagTr:
-				d.endRow()
-				return
-			case TagTable:
-				if !d.endRow() {
-					return
-				}
-				continue
-			case TagTbody, TagTfoot, TagThead:
-				if !d.inScope(t.tag, scopeTable) || !d.endRow() {
-					return
-				}
-				continue
-			}
-			d.tableEnd(t)
-			return
-		case mCell:
-			switch t.tag {
-			case TagTd, TagTh:
-				if !d.inScope(t.tag, scopeTable) {
-					return
-				}
-				d.closeImplied(TagRoot)
-				d.popUntil(t.tag)
-				d.clearList()
-				d.mode = mRow
-				return
-			case TagBody, TagCaption, TagCol, TagColgroup, TagHTML:
-				return
-			case TagTable, TagTbody, TagTfoot, TagThead, TagTr:
-				if !d.inScope(t.tag, scopeTable) {
-					return
-				}
-				d.endCell()
-				continue
-			}
-			d.bodyEnd(t)
-			return
-		case mTemplate:
-			if t.tag == TagTemplate {
-				d.closeTemplate()
-			}
-			return
-		case mAfterBody:
-			if t.tag == TagHTML {
-				d.mode = mAfterAfterBody
-				return
-			}
-			d.mode = mBody
-		case mAfterAfterBody:
-			d.mode = mBody
-		case mFrameset:
-			if t.tag == TagFrameset && len(d.stack) > 1 {
-				d.popNode()
-				if !d.isCurrent(TagFrameset) {
-					d.mode = mAfterFrameset
-				}
-			}
-			return
-		case mAfterFrameset:
-			if t.tag == TagHTML {
-				d.mode = mAfterAfterFrameset
-			}
-			return
-		case mAfterAfterFrameset:
-			return
-		}
+	for !b.endInMode(t) {
 	}
 }
 
-// bodyEnd handles an end tag in the body.
-func (d *Doc) bodyEnd(t *token) {
-	switch tag := t.tag; tag {
+// endInMode handles an end tag by the rules of the mode; false: it is to be handled again, in another mode. So do the
+// functions of the modes.
+func (b *builder) endInMode(t *token) (done bool) {
+	switch b.mode {
+	case mBody:
+		b.bodyEnd(t)
+		return true
+	case mInitial:
+		b.quirks = true
+		b.mode = mBeforeHTML
+		return false
+	case mBeforeHTML, mBeforeHead:
+		return b.endBeforeHead(t)
+	case mHead:
+		return b.endInHead(t)
+	case mHeadNoscript:
+		return b.endInHeadNoscript(t)
+	case mAfterHead:
+		return b.endAfterHead(t)
+	case mTable:
+		b.endInTable(t)
+	case mCaption:
+		return b.endInCaption(t)
+	case mColgroup:
+		return b.endInColgroup(t)
+	case mTableBody:
+		return b.endInTableBody(t)
+	case mRow:
+		return b.endInRow(t)
+	case mCell:
+		return b.endInCell(t)
+	case mTemplate:
+		if t.tag == TagTemplate {
+			b.closeTemplate()
+		}
+	case mAfterBody:
+		if t.tag == TagHTML {
+			b.mode = mAfterAfterBody
+			return true
+		}
+		b.mode = mBody
+		return false
+	case mAfterAfterBody:
+		b.mode = mBody
+		return false
+	case mFrameset:
+		b.endInFrameset(t)
+	case mAfterFrameset:
+		if t.tag == TagHTML {
+			b.mode = mAfterAfterFrameset
+		}
+	case mAfterAfterFrameset:
+	}
+	return true
+}
+
+func (b *builder) endBeforeHead(t *token) (done bool) {
+	switch t.tag {
+	case TagHead, TagBody, TagHTML, TagBr:
+		if b.mode == mBeforeHTML {
+			b.openHTML(nil)
+		} else {
+			b.openHead(nil)
+		}
+		return false
 	case TagTemplate:
-		d.closeTemplate()
-	case TagBody:
-		if d.inScope(TagBody, scope) {
-			d.mode = mAfterBody
+		if b.mode == mBeforeHead {
+			b.closeTemplate()
 		}
-	case TagHTML:
-		if d.inScope(TagBody, scope) {
-			d.mode = mAfterAfterBody
-		}
-	case TagAddress, TagArticle, TagAside, TagBlockquote, TagButton, TagCenter, TagDetails, TagDialog, TagDir, TagDiv, TagDl, TagFieldset, TagFigcaption,
-		TagFigure, TagFooter, TagHeader, TagHgroup, TagListing, TagMain, TagMenu, TagNav, TagOl, TagPre, TagSearch, TagSection, TagSelect, TagSummary, TagUl:
-		if d.inScope(tag, scope) {
-			d.closeImplied(TagRoot)
-			d.popUntil(tag)
-		}
-	case TagForm:
-		if d.open[TagTemplate] > 0 {
-			if d.inScope(TagForm, scope) {
-				d.closeImplied(TagRoot)
-				d.popUntil(TagForm)
-			}
-			return
-		}
-		i := d.form
-		d.form = 0
-		if i == 0 || d.Nodes[i].Flags&flagOpen == 0 {
-			return
-		}
-		for k := len(d.stack) - 1; k > 0; k-- {
-			if d.stack[k] == i {
-				if d.findInScope(TagForm, scope) == k {
-					d.closeImplied(TagRoot)
-					d.removeFromStack(k)
-				}
-				return
-			}
-		}
-	case TagP:
-		if !d.inScope(TagP, scopeButton) {
-			d.insertElement(TagP, nil)
-		}
-		d.closeP()
-	case TagLi:
-		if d.inScope(tag, scopeItem) {
-			d.closeImplied(tag)
-			d.popUntil(tag)
-		}
-	case TagDd, TagDt:
-		if d.inScope(tag, scope) {
-			d.closeImplied(tag)
-			d.popUntil(tag)
-		}
-	case TagH1, TagH2, TagH3, TagH4, TagH5, TagH6:
-		if !d.anyInScope(headings, scope) {
-			return
-		}
-		d.closeImplied(TagRoot)
-		for len(d.stack) > 1 {
-			n := d.currentNode()
-			is := n.Flags&flagForeign == 0 && build[n.Tag]&headings != 0
-			d.popNode()
-			if is {
-				break
-			}
-		}
-	case TagA, TagB, TagBig, TagCode, TagEm, TagFont, TagI, TagNobr, TagS, TagSmall, TagStrike, TagStrong, TagTt, TagU:
-		d.runAdoption(t)
-	case TagApplet, TagMarquee, TagObject:
-		if d.inScope(tag, scope) {
-			d.closeImplied(TagRoot)
-			d.popUntil(tag)
-			d.clearList()
-		}
-	case TagBr:
-		d.reopenFormatting()
-		d.addNode(Node{Tag: TagBr})
-		d.noFrames = true
+	}
+	return true
+}
+
+func (b *builder) endInHead(t *token) (done bool) {
+	switch t.tag {
+	case TagHead:
+		b.leaveHead()
+	case TagTemplate:
+		b.closeTemplate()
+	case TagBody, TagHTML, TagBr:
+		b.leaveHead()
+		return false
+	}
+	return true
+}
+
+func (b *builder) endInHeadNoscript(t *token) (done bool) {
+	switch t.tag {
 	case TagNoscript:
-		if d.Strict || d.open[TagNoscript] == 0 {
-			d.otherEnd(t)
-			return
+		b.leaveHead()
+	case TagBr:
+		b.leaveHead()
+		return false
+	}
+	return true
+}
+
+func (b *builder) endAfterHead(t *token) (done bool) {
+	switch t.tag {
+	case TagTemplate:
+		b.closeTemplate()
+	case TagBody, TagHTML, TagBr:
+		b.insertElement(TagBody, nil)
+		b.mode = mBody
+		return false
+	}
+	return true
+}
+
+func (b *builder) endInTable(t *token) {
+	if t.tag != TagTable {
+		b.tableEnd(t)
+		return
+	}
+	if b.inScope(TagTable, scopeTable) {
+		b.popUntil(TagTable)
+		b.resetMode()
+	}
+}
+
+func (b *builder) endInCaption(t *token) (done bool) {
+	switch t.tag {
+	case TagCaption:
+		b.endCaption()
+		return true
+	case TagTable:
+		return !b.endCaption()
+	case TagBody, TagCol, TagColgroup, TagHTML, TagTbody, TagTd, TagTfoot, TagTh, TagThead, TagTr:
+		return true
+	}
+	b.bodyEnd(t)
+	return true
+}
+
+func (b *builder) endInColgroup(t *token) (done bool) {
+	switch t.tag {
+	case TagColgroup:
+		b.endColgroup()
+		return true
+	case TagCol:
+		return true
+	case TagTemplate:
+		b.closeTemplate()
+		return true
+	}
+	return !b.endColgroup()
+}
+
+func (b *builder) endInTableBody(t *token) (done bool) {
+	switch t.tag {
+	case TagTbody, TagTfoot, TagThead:
+		if b.inScope(t.tag, scopeTable) {
+			b.clearTo(toTableBody)
+			b.popNode()
+			b.mode = mTable
 		}
-		d.popUntil(TagNoscript) // whatever is open in it: a browser with scripts ends it here
-		d.resetMode()
-	default:
-		d.otherEnd(t)
+		return true
+	case TagTable:
+		return !b.endTableBody()
+	}
+	b.tableEnd(t)
+	return true
+}
+
+func (b *builder) endInRow(t *token) (done bool) {
+	switch t.tag {
+	case TagTr:
+		b.endRow()
+		return true
+	case TagTable:
+		return !b.endRow()
+	case TagTbody, TagTfoot, TagThead:
+		return !b.inScope(t.tag, scopeTable) || !b.endRow()
+	}
+	b.tableEnd(t)
+	return true
+}
+
+func (b *builder) endInCell(t *token) (done bool) {
+	switch t.tag {
+	case TagTd, TagTh:
+		if b.inScope(t.tag, scopeTable) {
+			b.closeImplied(TagRoot)
+			b.popUntil(t.tag)
+			b.clearList()
+			b.mode = mRow
+		}
+		return true
+	case TagBody, TagCaption, TagCol, TagColgroup, TagHTML:
+		return true
+	case TagTable, TagTbody, TagTfoot, TagThead, TagTr:
+		if !b.inScope(t.tag, scopeTable) {
+			return true
+		}
+		b.endCell()
+		return false
+	}
+	b.bodyEnd(t)
+	return true
+}
+
+func (b *builder) endInFrameset(t *token) {
+	if t.tag == TagFrameset && len(b.stack) > 1 {
+		b.popNode()
+		if !b.isCurrent(TagFrameset) {
+			b.mode = mAfterFrameset
+		}
 	}
 }

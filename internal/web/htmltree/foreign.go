@@ -5,16 +5,16 @@ import (
 )
 
 // inForeign reports whether the current node is in SVG or MathML.
-func (d *Doc) inForeign() bool {
-	return d.foreign > 0 && len(d.stack) > 0 && d.currentNode().Flags&flagForeign != 0
+func (o *openElements) inForeign() bool {
+	return o.foreign > 0 && len(o.stack) > 0 && o.currentNode().Flags&flagForeign != 0
 }
 
 // Foreign content.
 
 // insertForeign opens an element of SVG or MathML.
-func (d *Doc) insertForeign(t *token, space uint8) {
+func (b *body) insertForeign(t *token, space uint8) {
 	n := Node{Tag: TagOther, Flags: space, name: t.start}
-	name := d.src[t.start:t.end]
+	name := b.src[t.start:t.end]
 	if space == flagSVG {
 		switch {
 		case t.tag == TagSVG:
@@ -32,67 +32,67 @@ func (d *Doc) insertForeign(t *token, space uint8) {
 			n.Flags |= flagTextPoint
 		case equalName(name, "annotation-xml"):
 			n.Flags |= flagHTMLPoint | flagTextPoint
-			if a, b, ok := d.rawAttr(&n, []byte("encoding")); ok {
-				if v := d.src[a:b]; equalName(v, "text/html") || equalName(v, "application/xhtml+xml") {
+			if from, to, ok := b.rawAttr(&n, []byte("encoding")); ok {
+				if v := b.src[from:to]; equalName(v, "text/html") || equalName(v, "application/xhtml+xml") {
 					n.Flags &^= flagTextPoint
 				}
 			}
 		}
 	}
 	if t.selfClosing {
-		d.addNode(n)
+		b.addNode(&n)
 		return
 	}
-	if len(d.stack) >= maxDepth {
-		d.popNode()
+	if len(b.stack) >= maxDepth {
+		b.popNode()
 	}
-	d.pushNode(d.addNode(n))
+	b.pushNode(b.addNode(&n))
 }
 
 // foreignStart handles a start tag in SVG or MathML; false: it is one of HTML.
-func (d *Doc) foreignStart(t *token) bool {
-	out := build[t.tag]&breaksOut != 0 && !equalName(d.src[t.start:t.end], "image")
+func (b *body) foreignStart(t *token) bool {
+	out := build[t.tag]&breaksOut != 0 && !equalName(b.src[t.start:t.end], "image")
 	if t.tag == TagFont {
 		n := Node{name: t.start}
 		for _, key := range []string{"color", "face", "size"} {
-			if _, _, ok := d.rawAttr(&n, []byte(key)); ok {
+			if _, _, ok := b.rawAttr(&n, []byte(key)); ok {
 				out = true
 			}
 		}
 	}
 	if out {
-		d.leaveForeign()
+		b.leaveForeign()
 		return false
 	}
-	d.insertForeign(t, d.currentNode().Flags&flagForeign)
+	b.insertForeign(t, b.currentNode().Flags&flagForeign)
 	return true
 }
 
 // leaveForeign closes elements up to where HTML may stand.
-func (d *Doc) leaveForeign() {
-	for len(d.stack) > 1 {
-		n := d.currentNode()
+func (b *body) leaveForeign() {
+	for len(b.stack) > 1 {
+		n := b.currentNode()
 		if p := n.Flags & (flagHTMLPoint | flagTextPoint); n.Flags&flagForeign == 0 || p == flagHTMLPoint || p == flagTextPoint {
 			return
 		}
-		d.popNode()
+		b.popNode()
 	}
 }
 
 // foreignEnd handles an end tag in SVG or MathML; false: it is one of HTML.
-func (d *Doc) foreignEnd(t *token) bool {
+func (b *body) foreignEnd(t *token) bool {
 	if t.tag == TagBr || t.tag == TagP {
-		d.leaveForeign()
+		b.leaveForeign()
 		return false
 	}
-	name := d.src[t.start:t.end]
-	for k := len(d.stack) - 1; k > 0; k-- {
-		n := &d.Nodes[d.stack[k]]
+	name := b.src[t.start:t.end]
+	for k := len(b.stack) - 1; k > 0; k-- {
+		n := &b.Nodes[b.stack[k]]
 		if n.Flags&flagForeign == 0 {
 			return false
 		}
-		if bytes.EqualFold(d.Name(n), name) {
-			d.popTo(k)
+		if bytes.EqualFold(b.Name(n), name) {
+			b.popTo(k)
 			return true
 		}
 	}

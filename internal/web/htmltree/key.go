@@ -43,121 +43,38 @@ const (
 	KeyDataLanguage // data-language or data-lang
 )
 
+// keyName is how a page writes a key.
+type keyName struct {
+	name string
+	key  Key
+}
+
+// keyNames are the names by their first letter, in any case.
+var keyNames = [32][]keyName{
+	'a' & 31: {{"alt", KeyAlt}, {"alttext", KeyAlttext}, {"aria-hidden", KeyAriaHidden}, {"aria-controls", KeyAriaControls}},
+	'c' & 31: {{"class", KeyClass}, {"content", KeyContent}, {"colspan", KeyColspan}},
+	'd' & 31: {{"datetime", KeyDatetime}, {"data-src", KeyDataSrc}, {"data-language", KeyDataLanguage}, {"data-lang", KeyDataLanguage}, {"display", KeyDisplay}},
+	'e' & 31: {{"encoding", KeyEncoding}},
+	'h' & 31: {{"href", KeyHref}, {"hidden", KeyHidden}, {"http-equiv", KeyHTTPEquiv}},
+	'i' & 31: {{"id", KeyID}, {"itemprop", KeyItemprop}, {"itemtype", KeyItemtype}},
+	'l' & 31: {{"lang", KeyLang}},
+	'n' & 31: {{"name", KeyName}},
+	'p' & 31: {{"property", KeyProperty}, {"pubdate", KeyPubdate}, {"poster", KeyPoster}},
+	'r' & 31: {{"rel", KeyRel}, {"role", KeyRole}, {"rowspan", KeyRowspan}},
+	's' & 31: {{"src", KeySrc}, {"style", KeyStyle}, {"start", KeyStart}},
+	't' & 31: {{"title", KeyTitle}, {"type", KeyType}},
+	'x' & 31: {{"xml:lang", KeyLang}},
+}
+
 // lookupKey finds an attribute by its name.
 func lookupKey(n []byte) Key {
-	if len(n) < 2 || len(n) > 13 {
+	if len(n) < 2 || len(n) > 13 || !isLetter(n[0]) {
 		return keyNone
 	}
-	is := func(s string) bool { return len(s) == len(n) && equalFold(n, s) }
-	switch n[0] | 0x20 {
-	case 'a':
-		if is("alt") {
-			return KeyAlt
-		}
-		if is("alttext") {
-			return KeyAlttext
-		}
-		if is("aria-hidden") {
-			return KeyAriaHidden
-		}
-		if is("aria-controls") {
-			return KeyAriaControls
-		}
-	case 'c':
-		if is("class") {
-			return KeyClass
-		}
-		if is("content") {
-			return KeyContent
-		}
-		if is("colspan") {
-			return KeyColspan
-		}
-	case 'd':
-		if is("datetime") {
-			return KeyDatetime
-		}
-		if is("data-src") {
-			return KeyDataSrc
-		}
-		if is("data-language") || is("data-lang") {
-			return KeyDataLanguage
-		}
-		if is("display") {
-			return KeyDisplay
-		}
-	case 'e':
-		if is("encoding") {
-			return KeyEncoding
-		}
-	case 'h':
-		if is("href") {
-			return KeyHref
-		}
-		if is("hidden") {
-			return KeyHidden
-		}
-		if is("http-equiv") {
-			return KeyHTTPEquiv
-		}
-	case 'i':
-		if is("id") {
-			return KeyID
-		}
-		if is("itemprop") {
-			return KeyItemprop
-		}
-		if is("itemtype") {
-			return KeyItemtype
-		}
-	case 'l':
-		if is("lang") {
-			return KeyLang
-		}
-	case 'n':
-		if is("name") {
-			return KeyName
-		}
-	case 'p':
-		if is("property") {
-			return KeyProperty
-		}
-		if is("pubdate") {
-			return KeyPubdate
-		}
-		if is("poster") {
-			return KeyPoster
-		}
-	case 'r':
-		if is("rel") {
-			return KeyRel
-		}
-		if is("role") {
-			return KeyRole
-		}
-		if is("rowspan") {
-			return KeyRowspan
-		}
-	case 's':
-		if is("src") {
-			return KeySrc
-		}
-		if is("style") {
-			return KeyStyle
-		}
-		if is("start") {
-			return KeyStart
-		}
-	case 't':
-		if is("title") {
-			return KeyTitle
-		}
-		if is("type") {
-			return KeyType
-		}
-	case 'x':
-		if is("xml:lang") {
-			return KeyLang
+	names := keyNames[n[0]&31]
+	for i := range names {
+		if k := &names[i]; len(k.name) == len(n) && equalFold(n, k.name) {
+			return k.key
 		}
 	}
 	return keyNone

@@ -54,7 +54,8 @@ type Doc struct {
 
 	src []byte
 	dec []byte // texts and values with entities, decoded
-	builder
+
+	parser *parser // of the last page, for its memory
 }
 
 // bytesOfNode is a usual number of bytes of a page for a node.
@@ -74,9 +75,14 @@ func (d *Doc) Parse(src []byte) {
 	}
 	d.src, d.dec = src, d.dec[:0]
 	d.Nodes, d.Attrs = slices.Grow(d.Nodes[:0], len(src)/bytesOfNode), d.Attrs[:0]
-	d.startPage()
-	d.readTokens()
-	d.finishPage()
+	if d.parser == nil {
+		d.parser = new(parser)
+	}
+	p := d.parser
+	p.startPage(d)
+	p.readTokens()
+	p.finishPage()
+	*d, p.Doc = p.Doc, Doc{}
 }
 
 // withoutCR returns a copy with LF for CR and CR LF.

@@ -5,12 +5,12 @@ import (
 )
 
 // readDoctype reads what stands behind <!doctype.
-func (d *Doc) readDoctype(s []byte, closed bool) {
-	if d.mode != mInitial {
+func (p *parser) readDoctype(s []byte, closed bool) {
+	if p.mode != mInitial {
 		return
 	}
-	d.mode = mBeforeHTML
-	d.quirks = !closed || isQuirky(s)
+	p.mode = mBeforeHTML
+	p.quirks = !closed || isQuirky(s)
 }
 
 // isQuirky reports whether a doctype, without <!doctype, is one of old pages.

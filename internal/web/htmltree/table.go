@@ -1,130 +1,120 @@
 package htmltree
 
-import (
-	"bytes"
-)
-
 // tableStart handles a start tag in a table; false: it is to be handled again.
-func (d *Doc) tableStart(t *token) bool {
+func (b *builder) tableStart(t *token) bool {
 	switch t.tag {
 	case TagCaption:
-		d.clearTo(toTable)
-		d.appendMarker()
-		d.insertElement(TagCaption, t)
-		d.mode = mCaption
+		b.clearTo(toTable)
+		b.appendMarker()
+		b.insertElement(TagCaption, t)
+		b.mode = mCaption
 		return true
 	case TagColgroup:
-		d.clearTo(toTable)
-		d.insertElement(TagColgroup, t)
-		d.mode = mColgroup
+		b.clearTo(toTable)
+		b.insertElement(TagColgroup, t)
+		b.mode = mColgroup
 		return true
 	case TagCol:
-		d.clearTo(toTable)
-		d.insertElement(TagColgroup, nil)
-		d.mode = mColgroup
+		b.clearTo(toTable)
+		b.insertElement(TagColgroup, nil)
+		b.mode = mColgroup
 		return false
 	case TagTbody, TagTfoot, TagThead:
-		d.clearTo(toTable)
-		d.insertElement(t.tag, t)
-		d.mode = mTableBody
+		b.clearTo(toTable)
+		b.insertElement(t.tag, t)
+		b.mode = mTableBody
 		return true
 	case TagTd, TagTh, TagTr:
-		d.clearTo(toTable)
-		d.insertElement(TagTbody, nil)
-		d.mode = mTableBody
+		b.clearTo(toTable)
+		b.insertElement(TagTbody, nil)
+		b.mode = mTableBody
 		return false
 	case TagTable:
-		if !d.inScope(TagTable, scopeTable) {
+		if !b.inScope(TagTable, scopeTable) {
 			return true
 		}
-		d.popUntil(TagTable)
-		d.resetMode()
+		b.popUntil(TagTable)
+		b.resetMode()
 		return false
 	case TagStyle, TagScript, TagTemplate:
-		d.headStart(t)
+		b.headStart(t)
 		return true
 	case TagInput:
-		if d.hiddenInput(t) {
-			d.addVoidElement(t)
+		if b.hiddenInput(t) {
+			b.addVoidElement(t)
 			return true
 		}
 	case TagForm:
-		if d.form == 0 && d.open[TagTemplate] == 0 {
-			d.form = d.insertElement(TagForm, t)
-			d.popNode()
+		if b.form == 0 && b.open[TagTemplate] == 0 {
+			b.form = b.insertElement(TagForm, t)
+			b.popNode()
 		}
 		return true
 	}
-	d.foster = true
-	d.bodyStart(t)
-	d.foster = false
+	b.foster = true
+	b.bodyStart(t)
+	b.foster = false
 	return true
 }
 
-func (d *Doc) hiddenInput(t *token) bool {
-	for k := t.a; k < t.b; k++ {
-		if a := &d.Attrs[k]; a.Key == KeyType {
-			return bytes.EqualFold(d.Value(a), []byte("hidden"))
-		}
-	}
-	return false
-}
-
-func (d *Doc) endCaption() bool {
-	if !d.inScope(TagCaption, scopeTable) {
+func (b *builder) endCaption() bool {
+	if !b.inScope(TagCaption, scopeTable) {
 		return false
 	}
-	d.closeImplied(TagRoot)
-	d.popUntil(TagCaption)
-	d.clearList()
-	d.mode = mTable
+	b.closeImplied(TagRoot)
+	b.popUntil(TagCaption)
+	b.clearList()
+	b.mode = mTable
 	return true
 }
 
-func (d *Doc) endTableBody() bool {
-	if !d.inScope(TagTbody, scopeTable) && !d.inScope(TagThead, scopeTable) && !d.inScope(TagTfoot, scopeTable) {
+// endColgroup closes a colgroup; false: none is the current node.
+func (b *builder) endColgroup() bool {
+	if !b.isCurrent(TagColgroup) {
 		return false
 	}
-	d.clearTo(toTableBody)
-	d.popNode()
-	d.mode = mTable
+	b.popNode()
+	b.mode = mTable
 	return true
 }
 
-func (d *Doc) endRow() bool {
-	if !d.inScope(TagTr, scopeTable) {
+func (b *builder) endTableBody() bool {
+	if !b.inScope(TagTbody, scopeTable) && !b.inScope(TagThead, scopeTable) && !b.inScope(TagTfoot, scopeTable) {
 		return false
 	}
-	d.clearTo(toRow)
-	d.popNode()
-	d.mode = mTableBody
+	b.clearTo(toTableBody)
+	b.popNode()
+	b.mode = mTable
 	return true
 }
 
-func (d *Doc) endCell() {
-	d.closeImplied(TagRoot)
-	for len(d.stack) > 1 {
-		n := d.currentNode()
-		is := n.Flags&flagForeign == 0 && build[n.Tag]&cells != 0
-		d.popNode()
-		if is {
-			break
-		}
+func (b *builder) endRow() bool {
+	if !b.inScope(TagTr, scopeTable) {
+		return false
 	}
-	d.clearList()
-	d.mode = mRow
+	b.clearTo(toRow)
+	b.popNode()
+	b.mode = mTableBody
+	return true
+}
+
+func (b *builder) endCell() {
+	b.closeImplied(TagRoot)
+	b.popUntilAny(cells)
+	b.clearList()
+	b.mode = mRow
 }
 
 // tableEnd handles other end tags in a table.
-func (d *Doc) tableEnd(t *token) {
+func (b *builder) tableEnd(t *token) {
 	switch t.tag {
 	case TagBody, TagCaption, TagCol, TagColgroup, TagHTML, TagTbody, TagTd, TagTfoot, TagTh, TagThead, TagTr:
 		return
 	case TagTemplate:
-		d.closeTemplate()
+		b.closeTemplate()
 		return
 	}
-	d.foster = true
-	d.bodyEnd(t)
-	d.foster = false
+	b.foster = true
+	b.bodyEnd(t)
+	b.foster = false
 }

@@ -170,7 +170,7 @@ var TagNames = map[string]Tag{
 	"meter": TagMeter, "output": TagOutput, "datalist": TagDatalist, "slot": TagSlot, "applet": TagApplet, "marquee": TagMarquee, "basefont": TagBasefont, "bgsound": TagBgsound, "keygen": TagKeygen, "rb": TagRb, "rtc": TagRtc,
 }
 
-// Properties of tags for the readers of the tree; those for its builder are in tree.go.
+// Properties of tags for the readers of the tree; those for its builder are in builder.go.
 const (
 	isInline  = 1 << iota // part of the line around it
 	isSilent              // without visible text

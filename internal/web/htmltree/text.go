@@ -4,82 +4,67 @@ import (
 	"bytes"
 )
 
-// addText adds the text src[a:b], with entities.
-func (d *Doc) addText(a, b int) { d.addCharacters(a, b, false) }
+// addText adds the text src[from:to], with entities.
+func (b *builder) addText(from, to int) { b.addCharacters(from, to, false) }
 
-// addCharacters handles the text src[a:b]; raw: without entities.
-func (d *Doc) addCharacters(a, b int, raw bool) {
-	if d.foreign > 0 {
-		if n := d.currentNode(); n.Flags&flagForeign != 0 && n.Flags&(flagHTMLPoint|flagTextPoint) == 0 || n.Flags&(flagHTMLPoint|flagTextPoint) == flagHTMLPoint|flagTextPoint {
-			x := d.textNode(a, b, raw, true)
-			if k := leadingBlanks(d.Text(&x)); k == len(d.Text(&x)) {
-				x.Flags |= FlagBlank
-			} else if !d.zeros || !blankOrNUL(d.src[a:b]) {
-				d.noFrames = true
-			}
-			d.addNode(x)
+// addCharacters handles the text src[from:to]; raw: without entities.
+func (b *builder) addCharacters(from, to int, raw bool) {
+	if b.foreign > 0 {
+		if n := b.currentNode(); n.Flags&flagForeign != 0 && n.Flags&(flagHTMLPoint|flagTextPoint) == 0 || n.Flags&(flagHTMLPoint|flagTextPoint) == flagHTMLPoint|flagTextPoint {
+			b.addForeignText(from, to, raw)
 			return
 		}
 	}
-	if d.zeros && d.mode < mBody {
-		if k := bytes.IndexByte(d.src[a:b], 0); k >= 0 { // it opens the body
+	if b.zeros && b.mode < mBody {
+		if k := bytes.IndexByte(b.src[from:to], 0); k >= 0 { // it opens the body
 			if k > 0 {
-				d.addCharacters(a, a+k, raw)
+				b.addCharacters(from, from+k, raw)
 			}
-			d.toBody()
-			if a+k+1 < b {
-				d.addCharacters(a+k+1, b, raw)
+			b.toBody()
+			if from+k+1 < to {
+				b.addCharacters(from+k+1, to, raw)
 			}
 			return
 		}
 	}
-	n := d.textNode(a, b, raw, false)
-	s := d.Text(&n)
-	if len(s) == 0 {
-		return
+	n := b.textNode(from, to, raw, false)
+	if s := b.Text(&n); len(s) > 0 {
+		b.placeText(&n, s)
 	}
+}
+
+// addForeignText adds a text of SVG or MathML.
+func (b *builder) addForeignText(from, to int, raw bool) {
+	n := b.textNode(from, to, raw, true)
+	if s := b.Text(&n); leadingBlanks(s) == len(s) {
+		n.Flags |= FlagBlank
+	} else if !b.zeros || !blankOrNUL(b.src[from:to]) {
+		b.noFrames = true
+	}
+	b.addNode(&n)
+}
+
+// placeText adds a text, whose bytes are s, by the rules of the mode, and of those that it leads to.
+func (b *builder) placeText(n *Node, s []byte) {
 	blanks := leadingBlanks(s)
 	for {
-		switch d.mode {
+		switch b.mode {
 		case mBody, mCell, mCaption, mTemplate:
-			d.bodyText(n, blanks == len(s))
+			b.bodyText(n, blanks == len(s))
 			return
 		case mTable, mTableBody, mRow:
-			if blanks == len(s) {
-				if x := d.currentNode(); x.Flags&flagForeign == 0 && (build[x.Tag]&isTablePart != 0 || x.Tag == TagTemplate) {
-					n.Flags |= FlagBlank
-					d.addNode(n)
-					return
-				}
-			}
-			d.foster = true
-			d.bodyText(n, blanks == len(s))
-			d.foster = false
+			b.tableText(n, blanks == len(s))
 			return
-		}
-		// Blanks at the begin have a place of their own.
-		if blanks > 0 {
-			switch d.mode {
-			case mHead, mHeadNoscript, mAfterHead, mColgroup, mFrameset, mAfterFrameset:
-				x := n
-				x.B = x.A + int32(blanks)
-				x.Flags |= FlagBlank
-				d.addNode(x)
-			case mAfterBody, mAfterAfterBody, mAfterAfterFrameset:
-				if blanks == len(s) {
-					if d.mode == mAfterAfterFrameset {
-						n.Flags |= FlagBlank
-						d.addNode(n)
-					} else {
-						d.bodyText(n, true)
-					}
-					return
-				}
-				if d.mode != mAfterAfterFrameset {
-					d.mode = mBody
-					continue
-				}
+		case mAfterBody, mAfterAfterBody:
+			if blanks == len(s) {
+				b.bodyText(n, true)
+				return
 			}
+			b.mode = mBody
+			continue
+		}
+		if blanks > 0 {
+			b.placeBlanks(n, blanks, len(s))
 			if blanks == len(s) {
 				return
 			}
@@ -87,21 +72,16 @@ func (d *Doc) addCharacters(a, b int, raw bool) {
 			s = s[blanks:]
 			blanks = 0
 		}
-		switch d.mode {
+		switch b.mode {
 		case mInitial, mBeforeHTML, mBeforeHead, mHead, mHeadNoscript, mAfterHead:
-			d.stepToBody()
+			b.stepToBody()
 		case mColgroup:
-			if !d.isCurrent(TagColgroup) {
-				// only its blanks count
-				d.frameText(n, s)
+			if !b.endColgroup() {
+				b.frameText(n, s) // only its blanks count
 				return
 			}
-			d.popNode()
-			d.mode = mTable
-		case mAfterBody, mAfterAfterBody:
-			d.mode = mBody
 		case mFrameset, mAfterFrameset, mAfterAfterFrameset:
-			d.frameText(n, s)
+			b.frameText(n, s)
 			return
 		default:
 			return
@@ -109,8 +89,39 @@ func (d *Doc) addCharacters(a, b int, raw bool) {
 	}
 }
 
+// placeBlanks adds the blanks at the begin of a text of size bytes: outside of the body they have a place of their own.
+func (b *builder) placeBlanks(n *Node, blanks, size int) {
+	switch b.mode {
+	case mHead, mHeadNoscript, mAfterHead, mColgroup, mFrameset, mAfterFrameset:
+	case mAfterAfterFrameset:
+		if blanks < size {
+			return
+		}
+	default:
+		return
+	}
+	x := *n
+	x.B = x.A + int32(blanks)
+	x.Flags |= FlagBlank
+	b.addNode(&x)
+}
+
+// tableText adds a text in a table, or in front of it.
+func (b *builder) tableText(n *Node, blank bool) {
+	if blank {
+		if x := b.currentNode(); x.Flags&flagForeign == 0 && (build[x.Tag]&isTablePart != 0 || x.Tag == TagTemplate) {
+			n.Flags |= FlagBlank
+			b.addNode(n)
+			return
+		}
+	}
+	b.foster = true
+	b.bodyText(n, blank)
+	b.foster = false
+}
+
 // frameText adds the blanks of a text.
-func (d *Doc) frameText(n Node, s []byte) {
+func (b *builder) frameText(n *Node, s []byte) {
 	for i := 0; i < len(s); {
 		j := i
 		for j < len(s) && !IsSpace(s[j]) {
@@ -121,10 +132,10 @@ func (d *Doc) frameText(n Node, s []byte) {
 			k++
 		}
 		if k > j {
-			x := n
+			x := *n
 			x.A, x.B = n.A+int32(j), n.A+int32(k)
 			x.Flags |= FlagBlank
-			d.addNode(x)
+			b.addNode(&x)
 		}
 		i = k
 	}
@@ -149,35 +160,22 @@ func leadingBlanks(s []byte) int {
 }
 
 // bodyText adds a text in the body.
-func (d *Doc) bodyText(n Node, blank bool) {
-	d.reopenFormatting()
+func (b *body) bodyText(n *Node, blank bool) {
+	b.reopenFormatting()
 	if blank {
 		n.Flags |= FlagBlank
 	} else {
-		d.noFrames = true
+		b.noFrames = true
 	}
-	d.addNode(n)
+	b.addNode(n)
 }
-
-// skipLineFeed leaves out a line feed at the begin of a listing.
-func (d *Doc) skipLineFeed() {
-	s := d.src[d.pos:]
-	for _, x := range lineFeeds {
-		if HasPrefix(s, x) {
-			d.pos += len(x)
-			return
-		}
-	}
-}
-
-var lineFeeds = [...]string{"\n", "&#10;", "&#x0a;", "&#xa;", "&#x0A;", "&#xA;"}
 
 // addPlainText adds the rest of the page as text.
-func (d *Doc) addPlainText(pos int) {
-	n := d.textNode(pos, len(d.src), true, true)
-	foster := d.foster
-	d.foster = false
-	d.reopenFormatting()
-	d.addNode(n)
-	d.foster = foster
+func (b *body) addPlainText(pos int) {
+	n := b.textNode(pos, len(b.src), true, true)
+	foster := b.foster
+	b.foster = false
+	b.reopenFormatting()
+	b.addNode(&n)
+	b.foster = foster
 }

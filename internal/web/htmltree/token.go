@@ -4,23 +4,39 @@ import (
 	"bytes"
 )
 
+// parser reads the tags and texts of a page and has its tree built. It keeps its memory for the next page.
+type parser struct {
+	builder
+	token token // of the tag
+}
+
+// startPage begins the page of a Doc. The parser works on a copy of the Doc, so that its nodes are no pointer away.
+func (p *parser) startPage(d *Doc) {
+	stack, list, templates, links, spare, path := p.stack[:0], p.list[:0], p.templates[:0], p.links[:0], p.spare[:0], p.path[:0]
+	*p = parser{}
+	p.stack, p.list, p.templates, p.links, p.spare, p.path = stack, list, templates, links, spare, path
+	p.Doc = *d
+	p.zeros = bytes.IndexByte(p.src, 0) >= 0
+	p.Nodes = append(p.Nodes, Node{Tag: TagRoot, Parent: -1})
+}
+
 // readTokens reads the tokens.
-func (d *Doc) readTokens() {
-	src, n := d.src, len(d.src)
-	d.pos = 0
-	for d.pos < n {
-		pos := d.pos
+func (p *parser) readTokens() {
+	src, n := p.src, len(p.src)
+	p.pos = 0
+	for p.pos < n {
+		pos := p.pos
 		lt := pos
 		// the text up to the next tag
 		for {
 			i := bytes.IndexByte(src[lt:], '<')
 			if i < 0 {
-				d.addText(pos, n)
+				p.addText(pos, n)
 				return
 			}
 			lt += i
 			if lt+1 >= n {
-				d.addText(pos, n)
+				p.addText(pos, n)
 				return
 			}
 			c := src[lt+1]
@@ -30,40 +46,40 @@ func (d *Doc) readTokens() {
 			lt++ // a lone <: part of the text
 		}
 		if lt > pos {
-			d.addText(pos, lt)
+			p.addText(pos, lt)
 		}
 		switch c := src[lt+1]; {
 		case c == '/':
 			if isLetter(src[lt+2]) {
-				d.readEndTag(lt + 2)
+				p.readEndTag(lt + 2)
 			} else {
-				d.pos = skipTo(src, lt+2, '>')
+				p.pos = skipTo(src, lt+2, '>')
 			}
 		case c == '!' || c == '?':
 			switch {
 			case bytes.HasPrefix(src[lt:], []byte("<!--")):
-				d.pos = skipComment(src, lt+4)
+				p.pos = skipComment(src, lt+4)
 			case len(src)-lt >= 9 && equalFold(src[lt+2:lt+9], "doctype"):
-				d.pos = skipTo(src, lt+9, '>')
-				end := d.pos
+				p.pos = skipTo(src, lt+9, '>')
+				end := p.pos
 				if src[end-1] == '>' {
 					end--
 				}
-				d.readDoctype(src[lt+9:end], end < d.pos)
-			case d.inForeign() && bytes.HasPrefix(src[lt:], []byte("<![CDATA[")):
+				p.readDoctype(src[lt+9:end], end < p.pos)
+			case p.inForeign() && bytes.HasPrefix(src[lt:], []byte("<![CDATA[")):
 				end := n
-				d.pos = n
+				p.pos = n
 				if j := bytes.Index(src[lt+9:], []byte("]]>")); j >= 0 {
-					end, d.pos = lt+9+j, lt+9+j+3
+					end, p.pos = lt+9+j, lt+9+j+3
 				}
 				if end > lt+9 {
-					d.addCharacters(lt+9, end, true)
+					p.addCharacters(lt+9, end, true)
 				}
 			default:
-				d.pos = skipTo(src, lt+2, '>')
+				p.pos = skipTo(src, lt+2, '>')
 			}
 		default:
-			d.readStartTag(lt + 1)
+			p.readStartTag(lt + 1)
 		}
 	}
 }
@@ -165,14 +181,15 @@ func readAttribute(src []byte, pos int) (name []byte, va, vb, next int, selfClos
 }
 
 // readStartTag reads a start tag at its name.
-func (d *Doc) readStartTag(pos int) {
-	src, n := d.src, len(d.src)
+func (p *parser) readStartTag(pos int) {
+	src, n := p.src, len(p.src)
 	start := pos
 	for pos < n && !nameEnd[src[pos]] {
 		pos++
 	}
-	first := int32(len(d.Attrs))
-	t := token{tag: lookupTag(src[start:pos]), start: int32(start), end: int32(pos), a: first}
+	first := int32(len(p.Attrs))
+	t := &p.token
+	*t = token{tag: lookupTag(src[start:pos]), start: int32(start), end: int32(pos), a: first}
 	for {
 		if pos < n && src[pos] == '>' { // the common end
 			pos++
@@ -180,8 +197,8 @@ func (d *Doc) readStartTag(pos int) {
 		}
 		name, va, vb, next, closed := readAttribute(src, pos)
 		if next < 0 {
-			d.Attrs = d.Attrs[:first]
-			d.pos = n
+			p.Attrs = p.Attrs[:first]
+			p.pos = n
 			return
 		}
 		pos = next
@@ -190,37 +207,22 @@ func (d *Doc) readStartTag(pos int) {
 			break
 		}
 		if key := lookupKey(name); key != keyNone {
-			d.addAttr(first, key, va, vb)
+			p.addAttr(first, key, va, vb)
 		}
 	}
-	t.b = int32(len(d.Attrs))
-	d.pos = pos
-	d.startTag(&t)
-}
-
-func (d *Doc) addAttr(first int32, key Key, a, b int) {
-	for _, x := range d.Attrs[first:] {
-		if x.Key == key {
-			return
-		}
-	}
-	if bytes.IndexByte(d.src[a:b], '&') >= 0 {
-		from := len(d.dec)
-		d.dec = AppendDecoded(d.dec, d.src[a:b], true)
-		d.Attrs = append(d.Attrs, Attr{key, true, int32(from), int32(len(d.dec))})
-		return
-	}
-	d.Attrs = append(d.Attrs, Attr{key, false, int32(a), int32(b)})
+	t.b = int32(len(p.Attrs))
+	p.pos = pos
+	p.startTag(t)
 }
 
 // readEndTag reads an end tag at its name.
-func (d *Doc) readEndTag(pos int) {
-	src, n := d.src, len(d.src)
+func (p *parser) readEndTag(pos int) {
+	src, n := p.src, len(p.src)
 	start := pos
 	for pos < n && !nameEnd[src[pos]] {
 		pos++
 	}
-	t := token{tag: lookupTag(src[start:pos]), start: int32(start), end: int32(pos)}
+	p.token = token{tag: lookupTag(src[start:pos]), start: int32(start), end: int32(pos)}
 	for {
 		if pos < n && src[pos] == '>' {
 			pos++
@@ -228,7 +230,7 @@ func (d *Doc) readEndTag(pos int) {
 		}
 		name, _, _, next, _ := readAttribute(src, pos)
 		if next < 0 {
-			d.pos = n
+			p.pos = n
 			return
 		}
 		pos = next
@@ -236,90 +238,8 @@ func (d *Doc) readEndTag(pos int) {
 			break
 		}
 	}
-	d.pos = pos
-	d.endTag(&t)
-}
-
-// rawEnd finds the end tag of an element whose content is no mark-up: end is where its content ends, next is behind
-// the end tag.
-func (d *Doc) rawEnd(tag Tag, pos int) (end, next int, found bool) {
-	src := d.src
-	if d.noEnd[tag] {
-		return len(src), len(src), false
-	}
-	const (
-		plain = iota
-		escaped
-		double // in a script in a comment in a script
-	)
-	state := plain
-	dash := 0 // where the -- of the comment may begin
-	for i := pos; ; {
-		j := bytes.IndexByte(src[i:], '<')
-		if j < 0 || i+j+1 >= len(src) {
-			break
-		}
-		if state != plain {
-			if k := commentEnd(src, dash, i+j); k >= 0 {
-				state = plain
-			}
-			dash = max(dash, i+j)
-		}
-		i += j
-		if src[i+1] == '/' {
-			if b := sameName(src, i+2, tag); b > 0 {
-				if state == double {
-					state = escaped
-					i = b
-					continue
-				}
-				next := len(src)
-				for p := b; ; {
-					name, _, _, n, _ := readAttribute(src, p)
-					if n < 0 {
-						break
-					}
-					if p = n; name == nil {
-						next = p
-						break
-					}
-				}
-				return i, next, true
-			}
-		} else if tag == TagScript {
-			if state == plain && HasPrefix(src[i:], "<!--") {
-				state = escaped
-				dash = i + 2
-			} else if state == escaped && sameName(src, i+1, TagScript) > 0 {
-				state = double
-			}
-		}
-		i++
-	}
-	if tag != TagScript {
-		d.noEnd[tag] = true
-	}
-	return len(src), len(src), false
-}
-
-// commentEnd finds --> in src[from:to].
-func commentEnd(src []byte, from, to int) int {
-	if from >= to {
-		return -1
-	}
-	return bytes.Index(src[from:to], []byte("-->"))
-}
-
-// sameName returns the end of the name at pos if it is this one; 0 otherwise.
-func sameName(src []byte, pos int, tag Tag) int {
-	b := pos
-	for b < len(src) && !nameEnd[src[b]] && b-pos < 12 {
-		b++
-	}
-	if b < len(src) && nameEnd[src[b]] && lookupTag(src[pos:b]) == tag {
-		return b
-	}
-	return 0
+	p.pos = pos
+	p.endTag(&p.token)
 }
 
 // token is a tag.

@@ -361,7 +361,7 @@ func TestHostilePagesHaveSmallTrees(t *testing.T) {
 			var d Doc
 			d.Parse([]byte(page))
 			checkSound(t, &d, page)
-			size[k] = len(d.Nodes) + len(d.Attrs) + len(d.dec) + d.work + d.clones
+			size[k] = len(d.Nodes) + len(d.Attrs) + len(d.dec) + d.parser.work + d.parser.clones
 		}
 		if size[1] > 2*size[0]+size[0]/2+1000 {
 			t.Errorf("%q: %d and %d", unit, size[0], size[1])

@@ -14,6 +14,7 @@ import (
 	"hce/dc/internal/web/pyregexp"
 	"hce/dc/internal/wire"
 	"hce/dc/internal/wire/prop"
+	"hce/dc/internal/wire/schema"
 )
 
 // FieldsInit is the property URLS_FIELDS_INIT: column values for the row of a new URL.
@@ -69,12 +70,12 @@ func ParseFieldsInit(text string) (FieldsInit, error) {
 
 // Patch returns the values for the row of a new URL that was found on page parent of the
 // site. It is the same for all links of the page. Values fit their columns.
-func (f FieldsInit) Patch(site *wire.Site, parent *wire.URL) wire.Patch {
-	p := wire.Patch{}
+func (f FieldsInit) Patch(site *wire.Site, parent *wire.URL) schema.Patch {
+	p := schema.Patch{}
 	if len(f) == 0 {
 		return p
 	}
-	rows := [...]wire.Patch{ofSite: wire.PatchOf(site, wire.SiteColumns), ofParent: wire.PatchOf(parent, wire.URLColumns)}
+	rows := [...]schema.Patch{ofSite: schema.PatchOf(site, wire.SiteColumns), ofParent: schema.PatchOf(parent, wire.URLColumns)}
 	for _, field := range f {
 		holds := func(c condition) bool { return c.holdsFor(rows[:]) }
 		if len(field.conditions) == 0 || slices.ContainsFunc(field.conditions, holds) {
@@ -119,7 +120,7 @@ func parseCondition(text string) (condition, error) {
 	if strings.EqualFold(m[1], "parent") {
 		c.row, columns = ofParent, wire.URLColumns
 	}
-	column, ok := wire.ColumnNamed(columns, m[2])
+	column, ok := schema.FindColumn(columns, m[2])
 	if !ok {
 		return condition{}, fmt.Errorf("has the condition %.80q, whose field is unknown", text)
 	}
@@ -137,7 +138,7 @@ func parseCondition(text string) (condition, error) {
 	return c, nil
 }
 
-func (c *condition) holdsFor(rows []wire.Patch) bool {
+func (c *condition) holdsFor(rows []schema.Patch) bool {
 	if c.op == "" {
 		return c.always
 	}
@@ -184,8 +185,8 @@ func stripQuotes(text string) string {
 }
 
 // settableColumn returns the URL column of that name, if a property may set it.
-func settableColumn(name string) (wire.Column, error) {
-	c, ok := wire.ColumnNamed(wire.URLColumns, name)
+func settableColumn(name string) (schema.Column, error) {
+	c, ok := schema.FindColumn(wire.URLColumns, name)
 	if !ok {
 		return c, fmt.Errorf("has %.80q, which is not a field of a URL", name)
 	}
@@ -196,29 +197,29 @@ func settableColumn(name string) (wire.Column, error) {
 	return c, nil
 }
 
-// columnValue parses a value for a column, as in wire.Patch, and makes it fit.
-func columnValue(c wire.Column, raw json.RawMessage) (any, error) {
+// columnValue parses a value for a column, as in schema.Patch, and makes it fit.
+func columnValue(c schema.Column, raw json.RawMessage) (any, error) {
 	if len(raw) == 0 || bytes.Equal(raw, []byte("null")) {
-		if c.Kind == wire.KindDate {
+		if c.Kind == schema.KindDate {
 			return nil, nil
 		}
 		return nil, fmt.Errorf("has no value for %s", c.Name)
 	}
 	switch c.Kind {
-	case wire.KindInt:
-		n, ok := wire.ReadInt(raw)
+	case schema.KindInt:
+		n, ok := schema.ReadInt(raw)
 		if !ok {
 			return nil, fmt.Errorf("has %.80s for %s; expected a whole number", raw, c.Name)
 		}
 		return c.Fit(n), nil
-	case wire.KindFloat:
+	case schema.KindFloat:
 		f := prop.Float(math.NaN()) // an empty text leaves it unchanged
 		if err := f.UnmarshalJSON(raw); err != nil || math.IsNaN(float64(f)) {
 			return nil, fmt.Errorf("has %.80s for %s; expected a number", raw, c.Name)
 		}
 		return c.Fit(float64(f)), nil
 	}
-	if c.Kind == wire.KindDate && raw[0] == '{' {
+	if c.Kind == schema.KindDate && raw[0] == '{' {
 		var tagged struct {
 			Text json.RawMessage `json:"str"`
 		}
@@ -231,7 +232,7 @@ func columnValue(c wire.Column, raw json.RawMessage) (any, error) {
 	if err != nil {
 		return nil, fmt.Errorf("has %.80s for %s; expected a text", raw, c.Name)
 	}
-	if c.Kind == wire.KindText {
+	if c.Kind == schema.KindText {
 		return c.Fit(text), nil
 	}
 	return dateValue(c, text)
@@ -239,17 +240,17 @@ func columnValue(c wire.Column, raw json.RawMessage) (any, error) {
 
 // dateValue parses a date: "" and NULL give nil, a date gives a value, and any other text
 // is an expression, which the store checks.
-func dateValue(c wire.Column, text string) (any, error) {
+func dateValue(c schema.Column, text string) (any, error) {
 	text = stripQuotes(strings.TrimSpace(text))
 	if text == "" || strings.EqualFold(text, "NULL") {
 		return nil, nil
 	}
-	for _, layout := range []string{wire.DateLayout, "2006-01-02T15:04:05Z07:00", time.DateOnly} {
+	for _, layout := range []string{schema.DateLayout, "2006-01-02T15:04:05Z07:00", time.DateOnly} {
 		if t, err := time.Parse(layout, text); err == nil {
 			if t = t.UTC(); t.Year() < 1000 || t.Year() > 9999 {
 				return nil, fmt.Errorf("has %q for %s; expected a date in the years 1000 to 9999", text, c.Name)
 			}
-			return string(wire.DateOf(t)), nil
+			return string(schema.DateOf(t)), nil
 		}
 	}
 	if c := text[0]; '0' <= c && c <= '9' {
@@ -258,19 +259,19 @@ func dateValue(c wire.Column, text string) (any, error) {
 	if len(text) > maxXPath {
 		return nil, fmt.Errorf("has an expression of %d bytes for %s; the limit is %d", len(text), c.Name, maxXPath)
 	}
-	return wire.Expr(text), nil
+	return schema.Expr(text), nil
 }
 
 // ParseRecrawlUpdates parses RECRAWL_URL_UPDATE, the extra values for the reset of a known
 // URL that is found again: {urlRegex: {"fields": {Column: value}}}, with the columns of
 // ParseFieldsInit. Values fit their columns; dates may be expressions. Source:
 // docs/spec/crawling.md 3, 5.7.
-func ParseRecrawlUpdates(text string) (ByURL[wire.Patch], error) {
+func ParseRecrawlUpdates(text string) (ByURL[schema.Patch], error) {
 	list, err := parseMembers(text)
 	if err != nil {
 		return nil, err
 	}
-	var updates ByURL[wire.Patch]
+	var updates ByURL[schema.Patch]
 	for _, m := range list {
 		var v struct {
 			Fields prop.Members `json:"fields"`
@@ -278,7 +279,7 @@ func ParseRecrawlUpdates(text string) (ByURL[wire.Patch], error) {
 		if err := parseMember(m.Name, m.Value, &v); err != nil {
 			return nil, err
 		}
-		update := wire.Patch{}
+		update := schema.Patch{}
 		for _, field := range v.Fields {
 			column, err := settableColumn(field.Name)
 			if err != nil {

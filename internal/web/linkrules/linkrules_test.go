@@ -9,6 +9,7 @@ import (
 
 	"hce/dc/internal/web/pyregexp"
 	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/schema"
 )
 
 var noon = time.Date(2024, 3, 5, 12, 30, 45, 0, time.UTC)
@@ -208,25 +209,25 @@ func TestFieldsInit(t *testing.T) {
 	parent.Depth, parent.ContentType = 2, "text/html"
 	for _, c := range []struct {
 		name, property string
-		want           wire.Patch
+		want           schema.Patch
 	}{
-		{"always", `{"priority": {"value": "7", "conditions": [true]}}`, wire.Patch{"Priority": int64(7)}},
-		{"no conditions", `{"Priority": {"value": 7}}`, wire.Patch{"Priority": int64(7)}},
-		{"never", `{"priority": {"value": 7, "conditions": [false, "0"]}}`, wire.Patch{}},
-		{"equal, as numbers", `{"priority": {"value": 7, "conditions": ["parent.depth == 2.0"]}}`, wire.Patch{"Priority": int64(7)}},
-		{"not equal", `{"priority": {"value": 7, "conditions": ["parent.Depth <> 2", "parent.depth != 2"]}}`, wire.Patch{}},
-		{"second holds", `{"priority": {"value": 7, "conditions": ["site.maxURLs == 1", "site.MaxURLs==10"]}}`, wire.Patch{"Priority": int64(7)}},
-		{"text in quotes", `{"charset": {"value": "utf-8", "conditions": ["parent.contentType == 'text/html'"]}}`, wire.Patch{"Charset": "utf-8"}},
-		{"search", `{"charset": {"value": "x", "conditions": ["parent.url search news/\\d"]}}`, wire.Patch{"Charset": "x"}},
-		{"match only at the start", `{"charset": {"value": "x", "conditions": ["parent.url match news"]}}`, wire.Patch{}},
-		{"match", `{"charset": {"value": "x", "conditions": ["parent.url match http"]}}`, wire.Patch{"Charset": "x"}},
-		{"empty", `{"charset": {"value": "x", "conditions": ["parent.charset is empty"]}}`, wire.Patch{"Charset": "x"}},
-		{"not empty", `{"charset": {"value": "x", "conditions": ["parent.url Is Empty"]}}`, wire.Patch{}},
-		{"missing date is empty", `{"charset": {"value": "x", "conditions": ["parent.PDate is empty"]}}`, wire.Patch{"Charset": "x"}},
+		{"always", `{"priority": {"value": "7", "conditions": [true]}}`, schema.Patch{"Priority": int64(7)}},
+		{"no conditions", `{"Priority": {"value": 7}}`, schema.Patch{"Priority": int64(7)}},
+		{"never", `{"priority": {"value": 7, "conditions": [false, "0"]}}`, schema.Patch{}},
+		{"equal, as numbers", `{"priority": {"value": 7, "conditions": ["parent.depth == 2.0"]}}`, schema.Patch{"Priority": int64(7)}},
+		{"not equal", `{"priority": {"value": 7, "conditions": ["parent.Depth <> 2", "parent.depth != 2"]}}`, schema.Patch{}},
+		{"second holds", `{"priority": {"value": 7, "conditions": ["site.maxURLs == 1", "site.MaxURLs==10"]}}`, schema.Patch{"Priority": int64(7)}},
+		{"text in quotes", `{"charset": {"value": "utf-8", "conditions": ["parent.contentType == 'text/html'"]}}`, schema.Patch{"Charset": "utf-8"}},
+		{"search", `{"charset": {"value": "x", "conditions": ["parent.url search news/\\d"]}}`, schema.Patch{"Charset": "x"}},
+		{"match only at the start", `{"charset": {"value": "x", "conditions": ["parent.url match news"]}}`, schema.Patch{}},
+		{"match", `{"charset": {"value": "x", "conditions": ["parent.url match http"]}}`, schema.Patch{"Charset": "x"}},
+		{"empty", `{"charset": {"value": "x", "conditions": ["parent.charset is empty"]}}`, schema.Patch{"Charset": "x"}},
+		{"not empty", `{"charset": {"value": "x", "conditions": ["parent.url Is Empty"]}}`, schema.Patch{}},
+		{"missing date is empty", `{"charset": {"value": "x", "conditions": ["parent.PDate is empty"]}}`, schema.Patch{"Charset": "x"}},
 		{"date", `{"PDate": {"value": "2024-01-02"}, "CDate": {"value": "NOW()"}, "UDate": {"value": {"str": "NOW()"}}, "TcDate": {"value": null}}`,
-			wire.Patch{"PDate": "2024-01-02 00:00:00", "CDate": wire.Expr("NOW()"), "UDate": wire.Expr("NOW()"), "TcDate": nil}},
-		{"values fit", `{"type": {"value": 300}, "httpMethod": {"value": "abcdefghijklmnopqrst"}}`, wire.Patch{"Type": int64(255), "HTTPMethod": "abcdefghijklmnop"}},
-		{"number with a fraction", `{"HTTPTimeout": {"value": "30000.5"}}`, wire.Patch{"HTTPTimeout": 30000.5}},
+			schema.Patch{"PDate": "2024-01-02 00:00:00", "CDate": schema.Expr("NOW()"), "UDate": schema.Expr("NOW()"), "TcDate": nil}},
+		{"values fit", `{"type": {"value": 300}, "httpMethod": {"value": "abcdefghijklmnopqrst"}}`, schema.Patch{"Type": int64(255), "HTTPMethod": "abcdefghijklmnop"}},
+		{"number with a fraction", `{"HTTPTimeout": {"value": "30000.5"}}`, schema.Patch{"HTTPTimeout": 30000.5}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			f := must[FieldsInit](t)(ParseFieldsInit(c.property))
@@ -238,8 +239,8 @@ func TestFieldsInit(t *testing.T) {
 }
 
 func TestRecrawlUpdates(t *testing.T) {
-	r := must[ByURL[wire.Patch]](t)(ParseRecrawlUpdates(`{"/a": {"new": "1", "fields": {"Priority": "3", "UDate": "NOW()"}}, "/": {"new": 0}}`))
-	if u := r.For("http://x/a"); u == nil || !reflect.DeepEqual(*u, wire.Patch{"Priority": int64(3), "UDate": wire.Expr("NOW()")}) {
+	r := must[ByURL[schema.Patch]](t)(ParseRecrawlUpdates(`{"/a": {"new": "1", "fields": {"Priority": "3", "UDate": "NOW()"}}, "/": {"new": 0}}`))
+	if u := r.For("http://x/a"); u == nil || !reflect.DeepEqual(*u, schema.Patch{"Priority": int64(3), "UDate": schema.Expr("NOW()")}) {
 		t.Errorf("%+v", u)
 	}
 	if u := r.For("http://x/"); u == nil || len(*u) > 0 {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/errormask"
 	"hce/dc/internal/wire/prop"
 )
 
@@ -47,7 +48,7 @@ const (
 
 // ContentErrors are the errors of a content, not of its fetch or of its processing: an unchanged page
 // still has them.
-const ContentErrors = wire.ErrBadEncoding | wire.ErrHTMLParse | wire.ErrDTD | wire.ErrMaxURLsFromPage | wire.ErrRawNotStored | wire.ErrUnsupportedType
+const ContentErrors = errormask.BadEncoding | errormask.HTMLParse | errormask.DTD | errormask.MaxURLsFromPage | errormask.RawNotStored | errormask.UnsupportedType
 
 // Rule is the property DETECT_MODIFIED. The zero Rule is disabled.
 type Rule struct {

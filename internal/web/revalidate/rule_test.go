@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/schema"
 )
 
 const (
@@ -23,7 +24,7 @@ func known() *wire.URL {
 }
 
 func moment(text string) time.Time {
-	t, ok := wire.Date(text).Time()
+	t, ok := schema.Date(text).Time()
 	if !ok {
 		panic(text)
 	}

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/schema"
 )
 
 // Answer is the object of one node.
@@ -133,7 +134,7 @@ func joinPurged(_ json.RawMessage, answers []Answer) (json.RawMessage, error) {
 			if err := json.Unmarshal(status, &pair); err != nil {
 				return nil, err
 			}
-			n, _ := wire.ReadInt(pair[1])
+			n, _ := schema.ReadInt(pair[1])
 			site := string(pair[0])
 			if _, known := sums[site]; !known {
 				order = append(order, site)

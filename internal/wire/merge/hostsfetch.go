@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/schema"
 )
 
 // Fetch merges the rows that nodes selected for one element of URL_FETCH. Each node must have
@@ -167,7 +168,7 @@ func columnName(name string) string {
 
 // keysOf returns the sort keys of a row: nil, int64, float64 or string.
 func (keys sortKeys) keysOf(u *wire.URL) []any {
-	values := wire.PatchOf(u, wire.URLColumns)
+	values := schema.PatchOf(u, wire.URLColumns)
 	list := make([]any, 0, len(keys))
 	for _, k := range keys {
 		v := values[k.column]

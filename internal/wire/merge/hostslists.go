@@ -6,12 +6,13 @@ import (
 	"slices"
 
 	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/lenient"
 )
 
 // joinURLStatus returns the rows in the order of the request's elements. One node has the row of
 // an element.
 func joinURLStatus(request json.RawMessage, answers []Answer) (json.RawMessage, error) {
-	list, err := wire.ReadURLStatus(request, &wire.Notes{})
+	list, err := wire.ReadURLStatus(request, &lenient.Notes{})
 	if err != nil {
 		return nil, err
 	}

@@ -4,7 +4,7 @@ import (
 	"encoding/json"
 	"time"
 
-	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/schema"
 )
 
 // object is a JSON object with undecoded values.
@@ -53,14 +53,14 @@ func (o object) textOrEmpty(key string) string {
 
 // intValue returns a whole number, or 0 for an invalid value.
 func (o object) intValue(key string) int64 {
-	n, _ := wire.ReadInt(o[key])
+	n, _ := schema.ReadInt(o[key])
 	return n
 }
 
-// dateValue returns a date in wire.DateLayout. For an invalid value it returns the zero time,
+// dateValue returns a date in schema.DateLayout. For an invalid value it returns the zero time,
 // which is before all others, and false.
 func (o object) dateValue(key string) (t time.Time, ok bool) {
-	return wire.Date(o.textOrEmpty(key)).Time()
+	return schema.Date(o.textOrEmpty(key)).Time()
 }
 
 // isNewer reports whether the date of o is after that of other.

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/schema"
 )
 
 // order is the first item of the ORDER BY of a request. The zero value does not sort.
@@ -105,7 +106,7 @@ func (by order) rankValue(o object, field string) rank {
 			return rank{number: t.UnixMicro()}
 		}
 	case "Size", "Depth", "TagsCount":
-		if n, ok := wire.ReadInt(o[field]); ok {
+		if n, ok := schema.ReadInt(o[field]); ok {
 			return rank{number: n}
 		}
 	default:

@@ -5,6 +5,8 @@ import (
 	"strconv"
 
 	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/errormask"
+	"hce/dc/internal/wire/schema"
 )
 
 // folds computes a field of a Site from the values of two nodes. Each node has a share of
@@ -40,8 +42,8 @@ func mergeSite(into, later object) {
 func foldCounters(into, later object) {
 	for key, join := range folds {
 		a, b := into[key], later[key]
-		x, xOK := wire.ReadInt(a)
-		y, yOK := wire.ReadInt(b)
+		x, xOK := schema.ReadInt(a)
+		y, yOK := schema.ReadInt(b)
 		switch {
 		case isNull(a) && !isNull(b):
 			into[key] = b
@@ -65,11 +67,11 @@ func joinFinished(into, later object) {
 
 // nameErrors updates errorNames, if present, from errorMask (docs/spec/DECISIONS.md 1.8).
 func nameErrors(o object) {
-	mask, ok := wire.ReadInt(o["errorMask"])
+	mask, ok := schema.ReadInt(o["errorMask"])
 	if _, has := o["errorNames"]; !ok || !has {
 		return
 	}
-	if names, err := json.Marshal(wire.ErrorMask(mask).Names()); err == nil {
+	if names, err := json.Marshal(errormask.Mask(mask).Names()); err == nil {
 		o["errorNames"] = names
 	}
 }

@@ -16,7 +16,9 @@ import (
 	"time"
 
 	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/lenient"
 	"hce/dc/internal/wire/prop"
+	"hce/dc/internal/wire/secret"
 )
 
 // Values reads property texts as typed values and collects errors. A property that cannot be
@@ -44,7 +46,7 @@ func Of(site *wire.Site, over map[string]string) *Values {
 
 // Fail records that a property cannot be read. The reason may quote its value: a secret one is hidden.
 func (p *Values) Fail(name, reason string) {
-	p.Errs = append(p.Errs, &wire.PropertyError{Name: name, Reason: wire.ShownReason(name, p.Texts[name], reason)})
+	p.Errs = append(p.Errs, &lenient.PropertyError{Name: name, Reason: secret.ShowReason(name, p.Texts[name], reason)})
 	p.broken = append(p.broken, name)
 }
 

@@ -5,6 +5,8 @@ import (
 	"maps"
 
 	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/errormask"
+	"hce/dc/internal/wire/schema"
 )
 
 // Values of a site's fetchType (docs/spec/crawling.md 4.9).
@@ -14,9 +16,9 @@ const (
 )
 
 // finalErrors are errors that a browser cannot avoid, or must not avoid.
-const finalErrors = wire.ErrBadURL | wire.ErrConnection | wire.ErrRobots | wire.ErrSiteState | wire.ErrSiteMaxErrors | wire.ErrSiteMaxResources |
-	wire.ErrProcessorMaxErrors | wire.ErrProcessorMaxResources | wire.ErrFiltersBreak | wire.ErrGuard | wire.ErrNoTimeWindow |
-	wire.ErrMaxExecutionTime | wire.ErrURLsSchema | wire.ErrUnsupportedType | wire.ErrProcessorFilters
+const finalErrors = errormask.BadURL | errormask.Connection | errormask.Robots | errormask.SiteState | errormask.SiteMaxErrors | errormask.SiteMaxResources |
+	errormask.ProcessorMaxErrors | errormask.ProcessorMaxResources | errormask.FiltersBreak | errormask.Guard | errormask.NoTimeWindow |
+	errormask.MaxExecutionTime | errormask.URLsSchema | errormask.UnsupportedType | errormask.ProcessorFilters
 
 // NeedsBrowser reports whether an item is to be fetched again in a browser: its site has
 // the fetch type auto, its result is poor, and no final error occurred. fetched tells
@@ -42,7 +44,7 @@ func ForBrowser(item wire.BatchItem) wire.BatchItem {
 	if source == nil {
 		source = map[string]json.RawMessage{}
 	}
-	row := wire.Patch{}
+	row := schema.Patch{}
 	maps.Copy(row, overlay.Row)
 	row["FetchType"] = int64(fetchDynamic)
 	source["fetchType"] = json.RawMessage("2")

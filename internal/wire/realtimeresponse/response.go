@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/errormask"
 )
 
 // Answer is the answer of the last task of a real-time batch.
@@ -67,7 +68,7 @@ func itemProperties(item wire.BatchItem) json.RawMessage {
 
 // Failed returns the answer for an item that its node did not return. It adds bits to the
 // errors of the item.
-func Failed(batch int64, item wire.BatchItem, bits wire.ErrorMask) wire.URLContentResponse {
+func Failed(batch int64, item wire.BatchItem, bits errormask.Mask) wire.URLContentResponse {
 	item.URL.ErrorMask |= bits
 	return Response(batch, item)
 }

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/errormask"
+	"hce/dc/internal/wire/schema"
 )
 
 const stored = `{"default":{"data":{"tagList":[[{"name":"title","data":["One two 3x"]},{"name":"content","data":"Körper -- a"},{"name":"empty","data":[" "]}]]},"metrics":"{}"},"internal":[],"custom":[]}`
@@ -111,9 +113,9 @@ func TestForBrowser(t *testing.T) {
 	put := itemWith(nil)
 	put.URL.URLPut = json.RawMessage(`{"putDict":{"data":"x"}}`)
 	robots := itemWith(nil)
-	robots.URL.ErrorMask = wire.ErrRobots
+	robots.URL.ErrorMask = errormask.Robots
 	forbidden := itemWith(nil)
-	forbidden.URL.ErrorMask, forbidden.URL.HTTPCode = wire.ErrHTTP, 403
+	forbidden.URL.ErrorMask, forbidden.URL.HTTPCode = errormask.HTTP, 403
 	for _, tt := range []struct {
 		name    string
 		item    wire.BatchItem
@@ -136,7 +138,7 @@ func TestForBrowser(t *testing.T) {
 		}
 	}
 	item := forbidden
-	item.Site = &wire.SiteOverlay{Row: wire.Patch{"MaxURLs": int64(3)}, Source: json.RawMessage(`{"maxURLs":3,"fetchType":7}`)}
+	item.Site = &wire.SiteOverlay{Row: schema.Patch{"MaxURLs": int64(3)}, Source: json.RawMessage(`{"maxURLs":3,"fetchType":7}`)}
 	item.URL.Status, item.URL.Crawled = wire.StatusCrawled, 1
 	again := ForBrowser(item)
 	if again.URL.Status != wire.StatusSelectedCrawling || again.URL.Crawled != 0 || again.URL.ErrorMask != 0 || again.Site.Row["FetchType"] != int64(2) ||

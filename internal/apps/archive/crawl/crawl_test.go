@@ -20,6 +20,7 @@ import (
 	"hce/dc/internal/cli/service"
 	"hce/dc/internal/cli/storestest"
 	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/errormask"
 )
 
 // The start URLs of one domain are one job, in the order of the queue.
@@ -210,17 +211,17 @@ func TestCauseOf(t *testing.T) {
 		row  wire.URL
 		want string
 	}{
-		"gone":                   {wire.URL{HTTPCode: 404, ErrorMask: wire.ErrHTTP, Crawled: 1}, ""},
-		"gone for ever":          {wire.URL{HTTPCode: 410, ErrorMask: wire.ErrHTTP, Crawled: 1}, ""},
-		"robots.txt":             {wire.URL{ErrorMask: wire.ErrRobots}, ""},
-		"redirect to elsewhere":  {wire.URL{HTTPCode: 302, ErrorMask: wire.ErrFiltersBreak, Crawled: 1}, ""},
+		"gone":                   {wire.URL{HTTPCode: 404, ErrorMask: errormask.HTTP, Crawled: 1}, ""},
+		"gone for ever":          {wire.URL{HTTPCode: 410, ErrorMask: errormask.HTTP, Crawled: 1}, ""},
+		"robots.txt":             {wire.URL{ErrorMask: errormask.Robots}, ""},
+		"redirect to elsewhere":  {wire.URL{HTTPCode: 302, ErrorMask: errormask.FiltersBreak, Crawled: 1}, ""},
 		"redirect":               {wire.URL{HTTPCode: 302, Crawled: 1}, ""},
-		"overloaded":             {wire.URL{HTTPCode: 503, ErrorMask: wire.ErrHTTP, Crawled: 1}, "HTTP 503, HTTP_ERROR"},
+		"overloaded":             {wire.URL{HTTPCode: 503, ErrorMask: errormask.HTTP, Crawled: 1}, "HTTP 503, HTTP_ERROR"},
 		"forbidden":              {wire.URL{HTTPCode: 403, Crawled: 1}, "HTTP 403"},
-		"time-out":               {wire.URL{HTTPCode: 400, ErrorMask: wire.ErrTimeout, Crawled: 1}, "REQUEST_TIMEOUT"},
-		"no connection":          {wire.URL{ErrorMask: wire.ErrConnection, Crawled: 1}, "CONNECTION_ERROR"},
-		"without a body":         {wire.URL{HTTPCode: 200, ErrorMask: wire.ErrEmpty, Crawled: 1}, "EMPTY_RESPONSE"},
-		"over the limit":         {wire.URL{HTTPCode: 200, ErrorMask: wire.ErrSize, Crawled: 1}, wire.ErrSize.Names()[0]},
+		"time-out":               {wire.URL{HTTPCode: 400, ErrorMask: errormask.Timeout, Crawled: 1}, "REQUEST_TIMEOUT"},
+		"no connection":          {wire.URL{ErrorMask: errormask.Connection, Crawled: 1}, "CONNECTION_ERROR"},
+		"without a body":         {wire.URL{HTTPCode: 200, ErrorMask: errormask.Empty, Crawled: 1}, "EMPTY_RESPONSE"},
+		"over the limit":         {wire.URL{HTTPCode: 200, ErrorMask: errormask.Size, Crawled: 1}, errormask.Size.Names()[0]},
 		"never requested":        {wire.URL{}, "not requested"},
 		"page without a content": {wire.URL{HTTPCode: 200, Crawled: 1}, "nothing is stored"},
 	} {

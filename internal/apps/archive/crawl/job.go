@@ -15,6 +15,7 @@ import (
 	"hce/dc/internal/cli/node"
 	"hce/dc/internal/cli/pages"
 	"hce/dc/internal/cli/service"
+	"hce/dc/internal/cli/sitespec"
 	"hce/dc/internal/cli/target"
 	"hce/dc/internal/wire"
 )
@@ -67,10 +68,6 @@ func (m *Manager) crawlJob(ctx context.Context, daemon *node.Daemon, j Job) (err
 // instance crawls the same pages.
 func (m *Manager) siteObject(id string, j Job) (map[string]any, error) {
 	only := `re:^https?://` + regexp.QuoteMeta(j.Domain) + `(?:[/?#]|$)`
-	filters, err := target.Filters(j.Roots, target.Limits{Scope: target.Any, Include: []string{only}, Depth: m.Depth})
-	if err != nil {
-		return nil, err
-	}
 	properties := map[string]string{"STORE_AS_RECEIVED": "1", "STORE_HTTP_HEADERS": "0", "STORE_HTTP_REQUEST": "0", "STORE_COOKIES": "0"}
 	if !m.Robots {
 		properties["ROBOTS_MODE"], properties["ROBOTS_COLLECT"] = "0", "0"
@@ -80,12 +77,13 @@ func (m *Manager) siteObject(id string, j Job) (map[string]any, error) {
 		if err != nil {
 			return nil, err
 		}
-		properties["HTTP_HEADERS"] = string(headers)
+		properties[sitespec.HeadersProperty] = string(headers)
 	}
-	return map[string]any{
-		"id": id, "urls": j.Roots, "filters": filters, "properties": properties, "requestDelay": m.Delay.Milliseconds(),
-		"processingDelay": notProcessed, "maxErrors": 0, "description": "archive of " + j.Domain,
-	}, nil
+	return sitespec.Spec{
+		ID: id, Roots: j.Roots, Properties: properties,
+		Limits: target.Limits{Scope: target.Any, Include: []string{only}, Depth: m.Depth},
+		Fields: map[string]any{"requestDelay": m.Delay.Milliseconds(), "processingDelay": notProcessed, "maxErrors": 0},
+	}.Object()
 }
 
 // awaitCrawl waits until the site has no work left. A site that a limit has suspended is an error.

@@ -22,7 +22,7 @@ import (
 
 // Config says how sites are crawled.
 type Config struct {
-	Depth     int           // links from a start URL; below 0: no limit
+	Depth     int           // links from a start URL, at least 0
 	Interval  time.Duration // from the start of a round to that of the next one; 0: one round
 	Instances int           // jobs at once, at least 1
 	Filters   []string      // names of filters; see package filter
@@ -54,14 +54,11 @@ type Job struct {
 // Queue returns the jobs of start URLs as people type them, in their order.
 func Queue(urls []string) (jobs []Job, err error) {
 	for _, typed := range urls {
-		u, err := target.Parse(typed)
+		url, err := target.ParseFull(typed)
 		if err != nil {
 			return nil, err
 		}
-		if u.Guessed {
-			return nil, fmt.Errorf("URL %q has no scheme; did you mean %s or %s?", typed, u.Text, u.HTTP().Text)
-		}
-		domain, err := repository.Domain(u.Text)
+		domain, err := repository.Domain(url)
 		if err != nil {
 			return nil, err
 		}
@@ -69,8 +66,8 @@ func Queue(urls []string) (jobs []Job, err error) {
 		if i < 0 {
 			jobs, i = append(jobs, Job{Domain: domain}), len(jobs)
 		}
-		if !slices.Contains(jobs[i].Roots, u.Text) {
-			jobs[i].Roots = append(jobs[i].Roots, u.Text)
+		if !slices.Contains(jobs[i].Roots, url) {
+			jobs[i].Roots = append(jobs[i].Roots, url)
 		}
 	}
 	if len(jobs) == 0 {

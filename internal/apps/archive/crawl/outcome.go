@@ -15,6 +15,7 @@ import (
 	"hce/dc/internal/cli/pages"
 	"hce/dc/internal/cli/service"
 	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/errormask"
 )
 
 // outcome is what a crawl has brought.
@@ -31,7 +32,7 @@ type outcome struct {
 func (o *outcome) pageCount() int { return o.staged + o.kept - o.dropped }
 
 // leftOut are bits of URLs that did not fail: a rule excludes them.
-const leftOut = wire.ErrRobots | wire.ErrFiltersBreak | wire.ErrMaxURLsFromPage | wire.ErrUnsupportedType | wire.ErrBadEncoding
+const leftOut = errormask.Robots | errormask.FiltersBreak | errormask.MaxURLsFromPage | errormask.UnsupportedType | errormask.BadEncoding
 
 // HTTP codes of pages that leave the archive.
 const (

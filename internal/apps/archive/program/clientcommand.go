@@ -14,6 +14,7 @@ import (
 	"hce/dc/internal/apps/archive/client"
 	"hce/dc/internal/apps/archive/wordcount"
 	"hce/dc/internal/cli/command"
+	"hce/dc/internal/cli/plaintext"
 	"hce/dc/internal/files"
 )
 
@@ -142,7 +143,7 @@ func (s *session) readOrSetTag(store archive.Store, href, name, tag, content str
 	if s.json {
 		return command.PrintJSON(s.out, text)
 	}
-	return s.printData("%s", stripControls(text))
+	return s.printData("%s", plaintext.CleanLines(text))
 }
 
 func (p program) clientWatch() *command.Command {
@@ -262,7 +263,7 @@ func (s *session) countWords(c archive.Store, where string) error {
 		if r.Error != "" {
 			s.printMessage("%s: %s", r.URL, r.Error)
 		}
-		return s.printLine(r, "%-8s  %8d  %s", r.State, r.Total, stripControls(r.URL))
+		return s.printLine(r, "%-8s  %8d  %s", r.State, r.Total, plaintext.CleanLines(r.URL))
 	})
 	if err == nil && failed {
 		err = command.ErrWithErrors

@@ -6,12 +6,12 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"strings"
 
 	"hce/dc/internal/apps/archive"
 	"hce/dc/internal/apps/archive/crawl"
 	"hce/dc/internal/apps/archive/repository"
 	"hce/dc/internal/cli/command"
+	"hce/dc/internal/cli/plaintext"
 	"hce/dc/internal/files"
 )
 
@@ -42,7 +42,8 @@ type program struct {
 // Command returns archive with all sub-commands. When ctx is done, they end in order.
 func Command(ctx context.Context, out, talk io.Writer) *command.Command {
 	p := program{ctx, out, talk}
-	root := command.New(command.Text{
+	subs := []*command.Command{p.initCommand(), p.crawlerCommand(), p.lsCommand(), p.catCommand(), p.dbCommand(), p.repairCommand(), p.configCommand()}
+	return command.NewGroup(command.Text{
 		Name: "archive", Summary: "keeps all versions of web sites", UsageError: command.ExitRefused,
 		Description: `An archive is a folder. Each crawl of a domain is a version of it, a commit of git: all its
 pages as received, with their metadata as XML and in a database. A page that is gone stays in the
@@ -57,12 +58,7 @@ The settings are in archive.ini: that of --config, that in the folder of --root,
   archive db query --root /srv/archive --where "mimeType LIKE 'image/%'" --order-by "commitTime DESC"
   archive db check --root /srv/archive`,
 		ExitStatus: exitText,
-	}, nil)
-	subs := []*command.Command{p.initCommand(), p.crawlerCommand(), p.lsCommand(), p.catCommand(), p.dbCommand(), p.repairCommand(), p.configCommand()}
-	for _, sub := range append(subs, p.networkCommands()...) {
-		root.Add(sub)
-	}
-	return root
+	}, append(subs, p.networkCommands()...)...)
 }
 
 // session is one run of a sub-command.
@@ -77,7 +73,7 @@ type session struct {
 
 // printMessage prints a line for the person at the terminal.
 func (s *session) printMessage(format string, args ...any) {
-	fmt.Fprintf(s.talk, "archive: %s\n", stripControls(fmt.Sprintf(format, args...)))
+	fmt.Fprintf(s.talk, "archive: %s\n", plaintext.CleanLines(fmt.Sprintf(format, args...)))
 }
 
 // printData prints a line of data.
@@ -86,30 +82,12 @@ func (s *session) printData(format string, args ...any) error {
 	return err
 }
 
-// stripControls removes control characters of texts that come from pages.
-func stripControls(text string) string {
-	return strings.Map(func(c rune) rune {
-		if c < ' ' && c != '\n' && c != '\t' || c == 0x7f || c >= 0x80 && c < 0xa0 {
-			return '?'
-		}
-		return c
-	}, text)
-}
-
 // newLeafCommand returns a sub-command with the common options, which reads the settings.
 func (p program) newLeafCommand(text command.Text, o *options, do func(s *session) error) *command.Command {
 	text.UsageError, text.ExitStatus = command.ExitRefused, exitText
 	c := command.New(text, func() int {
 		err := files.ExplainFull(p.runSession(*o, do), o.root)
-		if err != nil && !errors.Is(err, command.ErrWithErrors) {
-			message := err.Error()
-			if errors.Is(err, context.Canceled) {
-				message = "interrupted"
-			}
-			for line := range strings.SplitSeq(message, "\n") {
-				fmt.Fprintf(p.talk, "archive: %s\n", stripControls(line))
-			}
-		}
+		command.PrintError(p.talk, "archive", err)
 		return exitOf(err)
 	})
 	c.Text(&o.root, "root", "", "DIR", "folder of the archive, instead of root in archive.ini")
@@ -157,11 +135,7 @@ func (s *session) runWithLog(do func() error) error {
 
 // newGroupCommand returns a command that has only sub-commands.
 func newGroupCommand(name, summary, description, examples string, subs ...*command.Command) *command.Command {
-	c := command.New(command.Text{
+	return command.NewGroup(command.Text{
 		Name: name, Summary: summary, Description: description, Examples: examples, ExitStatus: exitText, UsageError: command.ExitRefused,
-	}, nil)
-	for _, sub := range subs {
-		c.Add(sub)
-	}
-	return c
+	}, subs...)
 }

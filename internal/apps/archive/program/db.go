@@ -9,6 +9,7 @@ import (
 	"hce/dc/internal/apps/archive"
 	"hce/dc/internal/apps/archive/repository"
 	"hce/dc/internal/cli/command"
+	"hce/dc/internal/cli/plaintext"
 	"hce/dc/internal/config"
 )
 
@@ -72,7 +73,7 @@ check does; then the exit status is 1.`,
 // printDifferences prints what differs from git, and ends with 1 if anything does.
 func (s *session) printDifferences(list []string) error {
 	for _, line := range list {
-		if err := s.printData("%s", stripControls(line)); err != nil {
+		if err := s.printData("%s", plaintext.CleanLines(line)); err != nil {
 			return err
 		}
 	}

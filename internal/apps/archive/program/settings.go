@@ -7,8 +7,6 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
-	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -132,9 +130,9 @@ func (o crawlOptions) applyTo(c *crawl.Config) error {
 		if text == "" {
 			return
 		}
-		n, err := strconv.ParseInt(text, 10, 64)
-		if err != nil || n < lowest || n > highest {
-			errs = append(errs, fmt.Errorf("--%s %q is not a whole number from %d to %d", name, text, lowest, highest))
+		n, err := command.ParseNumber("--"+name, text, lowest, highest)
+		if err != nil {
+			errs = append(errs, err)
 			return
 		}
 		set(n)
@@ -164,17 +162,15 @@ func (o crawlOptions) applyTo(c *crawl.Config) error {
 		c.Filters = config.Names(o.filters)
 	}
 	c.UserAgent = cmp.Or(o.userAgent, c.UserAgent)
-	if _, err := config.Networks(o.networks); err != nil {
-		errs = append(errs, fmt.Errorf("--allow-network has %w", err))
-	}
+	errs = append(errs, command.CheckNetworks(o.networks))
 	c.Networks = cmp.Or(o.networks, c.Networks)
 	return errors.Join(errs...)
 }
 
 // warnUnknown reports keys without effect.
 func (s settings) warnUnknown(warn func(format string, args ...any), log *slog.Logger) {
-	for _, text := range slices.Compact(s.file.Unknown()) {
+	for _, text := range s.file.Unknown() {
 		warn("%s", text)
-		log.Warn("settings", "op", "read", "error", text)
 	}
+	s.file.LogUnknown(log)
 }

@@ -10,6 +10,7 @@ import (
 	"hce/dc/internal/apps/archive"
 	"hce/dc/internal/apps/archive/repository"
 	"hce/dc/internal/cli/command"
+	"hce/dc/internal/cli/plaintext"
 	"hce/dc/internal/cli/target"
 	"hce/dc/internal/wire"
 )
@@ -85,11 +86,11 @@ func (s *session) printVersions(r archive.Store, href string) error {
 		return command.PrintJSON(s.out, found)
 	}
 	for _, v := range found {
-		if err := s.printData("%s  %s  %s%s", v.CommitTag, v.MIMEType, stripControls(v.Title), keptText(v.Meta)); err != nil {
+		if err := s.printData("%s  %s  %s%s", v.CommitTag, v.MIMEType, plaintext.CleanLines(v.Title), keptText(v.Meta)); err != nil {
 			return err
 		}
 		for _, f := range v.Files {
-			if err := s.printData("  %9d  %s", f.Size, stripControls(f.Name)); err != nil {
+			if err := s.printData("  %9d  %s", f.Size, plaintext.CleanLines(f.Name)); err != nil {
 				return err
 			}
 		}
@@ -102,7 +103,7 @@ func keptText(m archive.Meta) string {
 	if m.KeptFrom == "" {
 		return ""
 	}
-	return fmt.Sprintf("  (content of %s: %s)", m.KeptFrom, stripControls(m.KeptCause))
+	return fmt.Sprintf("  (content of %s: %s)", m.KeptFrom, plaintext.CleanLines(m.KeptCause))
 }
 
 func (p program) catCommand() *command.Command {
@@ -186,7 +187,7 @@ func (s *session) queryRows(r archive.Store, q archive.Query) error {
 			return nil
 		}
 		if !s.json {
-			return s.printData("%s", stripControls(strings.Join([]string{m.CommitTag, m.MIMEType, m.URL, m.Title}, "  "))+keptText(m))
+			return s.printData("%s", plaintext.CleanLines(strings.Join([]string{m.CommitTag, m.MIMEType, m.URL, m.Title}, "  "))+keptText(m))
 		}
 		text, err := json.MarshalIndent(m, "  ", "  ")
 		if err == nil {

@@ -16,6 +16,7 @@ import (
 	"hce/dc/internal/cli/pages"
 	"hce/dc/internal/cli/storestest"
 	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/errormask"
 )
 
 const root = "https://example.org/"
@@ -77,9 +78,9 @@ func filled(t *testing.T) *storestest.Stores {
 		s.AddPage(site, fmt.Sprint(root, "p", i, "?a=%C3%A9"), fmt.Sprint("Title ", i), "text é")
 	}
 	s.AddPage(site, "http://other.example/x", "Other", "another host")
-	s.AddFailed(site, root+"gone", 404, wire.ErrHTTP)
+	s.AddFailed(site, root+"gone", 404, errormask.HTTP)
 	s.AddFailed(site, root+"odd", 404, 0)
-	s.AddFailed(site, root+"silent", 0, wire.ErrTimeout|wire.ErrFetchTimeout)
+	s.AddFailed(site, root+"silent", 0, errormask.Timeout|errormask.FetchTimeout)
 	if err := s.Ask(t.Context(), wire.URLNew, []any{map[string]any{"siteId": site, "url": root + "waits", "siteSelect": wire.SelectExplicit, "parentMd5": wire.Md5(root), "depth": 1}}, nil); err != nil {
 		t.Fatal(err)
 	}
@@ -174,7 +175,7 @@ func TestImport(t *testing.T) {
 	if image := got[root+"a.png"]; string(image.Raw) != "\x89PNG\r\n\x1a\n\x00" || image.ContentType != "image/png" || image.ParentMd5 == "" {
 		t.Errorf("%q, %+v", image.Raw, image.URL)
 	}
-	if empty := got[root+"empty"]; empty.HTTPCode != 200 || empty.ErrorMask != wire.ErrEmpty || empty.State != wire.URLError {
+	if empty := got[root+"empty"]; empty.HTTPCode != 200 || empty.ErrorMask != errormask.Empty || empty.State != wire.URLError {
 		t.Errorf("%+v", empty.URL)
 	}
 	if waits := got[root+"waits"]; waits.Status != wire.StatusNew || waits.Crawled != 0 || len(got) != 4 {

@@ -14,6 +14,8 @@ import (
 	"hce/dc/internal/cli/pages"
 	"hce/dc/internal/cli/service"
 	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/schema"
+	"hce/dc/internal/wire/urlkey"
 	"hce/dc/warc"
 )
 
@@ -42,7 +44,7 @@ func Export(ctx context.Context, service service.Service, site wire.Site, dir st
 	}
 	defer list.Close()
 	e := &exporter{folder: f, batch: f.NewBatch(), list: bufio.NewWriter(list), done: &done, keys: map[folder.Key]bool{}}
-	first := wire.KeyOfURL(rootOf(site))
+	first := urlkey.Of(rootOf(site))
 	for _, where := range []string{"`URLMd5` = '" + first + "'", "`URLMd5` <> '" + first + "'"} {
 		reader := pages.Reader{Service: service, Site: site.ID, Where: where, Needs: pages.Raw | pages.Headers, Damaged: func(row *wire.URL, err error) {
 			e.done.Damaged++
@@ -139,7 +141,7 @@ func pageHead(code int, fields []byte) []byte {
 
 // fetchTime returns when a page was fetched, in whole seconds, which the cluster keeps.
 func fetchTime(p *pages.Page) folder.Stamp {
-	for _, date := range []wire.Date{p.Stored, p.UDate, p.CDate} {
+	for _, date := range []schema.Date{p.Stored, p.UDate, p.CDate} {
 		if at, ok := date.Time(); ok && at.Unix() > 0 {
 			return folder.StampOf(at.Truncate(time.Second))
 		}

@@ -15,6 +15,9 @@ import (
 	"hce/dc/internal/cli/service"
 	"hce/dc/internal/cli/warcimport"
 	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/errormask"
+	"hce/dc/internal/wire/schema"
+	"hce/dc/internal/wire/urlkey"
 	"hce/dc/warc"
 )
 
@@ -135,7 +138,7 @@ func (i *importer) importPage(r folder.Record, m folder.Meta, data []byte) error
 	if m.Millis < 0 {
 		return nil
 	}
-	values := fmt.Sprintf("urlMd5: %s\r\nmilliseconds: %d\r\n", wire.KeyOfURL(r.URL), m.Millis)
+	values := fmt.Sprintf("urlMd5: %s\r\nmilliseconds: %d\r\n", urlkey.Of(r.URL), m.Millis)
 	_, err := i.out.Write(&warc.Record{
 		Type: warc.Metadata, Date: response.Date, TargetURI: response.TargetURI, ContentType: warc.FieldsType, Payload: []byte(values),
 		Fields: warc.Fields{{Name: warc.FieldConcurrent, Value: response.ID}},
@@ -209,7 +212,7 @@ func (i *importer) flushRows() error {
 
 // newURLRow returns the element of URL_NEW for a URL without a page.
 func (i *importer) newURLRow(r folder.Record, m folder.Meta) map[string]any {
-	key := wire.KeyOfURL(r.URL)
+	key := urlkey.Of(r.URL)
 	row := map[string]any{"siteId": i.site.ID, "url": r.URL, "urlMd5": key, "siteSelect": wire.SelectExplicit, "type": wire.TypeRegular}
 	roots := i.rootKeys()
 	if slices.Contains(roots, key) {
@@ -222,7 +225,7 @@ func (i *importer) newURLRow(r folder.Record, m folder.Meta) map[string]any {
 		return row
 	}
 	row["status"], row["state"], row["crawled"] = wire.StatusCrawled, wire.URLError, 1
-	row["httpCode"], row["errorMask"], row["UDate"] = r.Code, maskOf(r, m), "'"+string(wire.DateOf(r.Streamed.Time()))+"'"
+	row["httpCode"], row["errorMask"], row["UDate"] = r.Code, maskOf(r, m), "'"+string(schema.DateOf(r.Streamed.Time()))+"'"
 	if m.Millis >= 0 {
 		row["crawlingTime"] = m.Millis
 	}
@@ -232,7 +235,7 @@ func (i *importer) newURLRow(r folder.Record, m folder.Meta) map[string]any {
 // rootKeys returns the keys of the root URLs, at least one.
 func (i *importer) rootKeys() (keys []string) {
 	for _, u := range i.site.URLs {
-		keys = append(keys, wire.KeyOfURL(u.URL.URL))
+		keys = append(keys, urlkey.Of(u.URL.URL))
 	}
 	if len(keys) == 0 {
 		keys = []string{wire.Md5(i.site.ID)} // no page is a root
@@ -244,24 +247,24 @@ func (i *importer) rootKeys() (keys []string) {
 const maskText = "errorMask "
 
 // maskOf returns why a URL has no page.
-func maskOf(r folder.Record, m folder.Meta) wire.ErrorMask {
+func maskOf(r folder.Record, m folder.Meta) errormask.Mask {
 	if text, found := strings.CutPrefix(m.Error, maskText); found {
 		digits, _, _ := strings.Cut(text, " ")
 		if n, err := strconv.ParseInt(digits, 10, 64); err == nil && n >= 0 {
-			return wire.ErrorMask(n)
+			return errormask.Mask(n)
 		}
 	}
 	switch {
 	case r.Code == 0 && strings.HasPrefix(m.Error, "robots.txt"):
-		return wire.ErrRobots
+		return errormask.Robots
 	case r.Code == 0:
-		return wire.ErrConnection
+		return errormask.Connection
 	case wire.IsPageCode(int64(r.Code)) && m.Error == "":
-		return wire.ErrEmpty
+		return errormask.Empty
 	case wire.IsPageCode(int64(r.Code)):
-		return wire.ErrRawNotStored
+		return errormask.RawNotStored
 	case r.Code/100 == 3:
-		return wire.ErrMaxHTTPRedirects
+		return errormask.MaxHTTPRedirects
 	}
-	return wire.ErrHTTP
+	return errormask.HTTP
 }

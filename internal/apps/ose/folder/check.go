@@ -11,14 +11,14 @@ import (
 	"strings"
 
 	"hce/dc/internal/files"
-	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/urlkey"
 )
 
 // Key identifies a URL: two texts for one page have the same key, as in the cluster.
 type Key [md5.Size]byte
 
 // KeyOf returns the key of a canonical URL.
-func KeyOf(url string) Key { return wire.SumOfURL(url) }
+func KeyOf(url string) Key { return urlkey.Sum(url) }
 
 // Next is the name of the next .urls while a folder is in a state, "" if no step writes one.
 func (s State) Next() string {

@@ -8,20 +8,16 @@ import (
 	"hce/dc/internal/apps/ose/exchange"
 	"hce/dc/internal/apps/ose/folder"
 	"hce/dc/internal/cli/command"
-	"hce/dc/internal/cli/hce"
+	"hce/dc/internal/cli/siteoptions"
+	"hce/dc/internal/cli/subcommand"
 )
 
 // clusterOptions are those of the sub-commands that work with the cluster.
-type clusterOptions struct {
-	place hce.Place
-	json  bool
-}
+type clusterOptions struct{ subcommand.Options }
 
 func (o *clusterOptions) declareOptions(c *command.Command) {
-	c.Text(&o.place.Server, "server", "", "HOST:PORT", "client port of the daemon to talk to")
-	c.Text(&o.place.Config, "config", "c", "FILE", "ini file of dc-client, for address and keys of the daemon")
-	c.Text(&o.place.Data, "data", "", "DIR", "data folder of hce, instead of a daemon")
-	c.Flag(&o.json, "json", "", "print JSON for machines")
+	o.DeclarePlace(c)
+	c.Flag(&o.JSON, "json", "", "print JSON for machines")
 }
 
 // importCommand returns the sub-command that stores a target in the cluster.
@@ -52,21 +48,21 @@ func (p program) importFolder(o clusterOptions, dir, typed string) error {
 	if err != nil {
 		return err
 	}
-	opened, err := hce.Open(p.ctx, o.place, p.talk, true)
+	s, err := subcommand.Open(p.ctx, o.Options, p.talk, true)
 	if err != nil {
 		return err
 	}
-	defer opened.Close()
-	site, err := opened.SiteFor(typed, first)
+	defer s.CloseAll()
+	site, err := siteoptions.FindOrCreate(s, typed, first)
 	if err != nil {
 		return err
 	}
-	done, err := exchange.Import(p.ctx, opened.Service(), site, f, func(err error) { p.printLine("page left out: %v", err) })
+	done, err := exchange.Import(p.ctx, s.Service, site, f, func(err error) { p.printLine("page left out: %v", err) })
 	if err != nil {
 		p.printLine("%d pages and %d versions are stored; the same command continues", done.Pages, done.Versions)
 		return err
 	}
-	if o.json {
+	if o.JSON {
 		err = command.PrintJSON(p.out, struct {
 			Site string `json:"site"`
 			exchange.Imported
@@ -110,22 +106,22 @@ target is in state 2: ose run finds its links and goes on. The same site gives t
 }
 
 func (p program) exportSite(o clusterOptions, typed, dir string) error {
-	opened, err := hce.Open(p.ctx, o.place, p.talk, false)
+	s, err := subcommand.Open(p.ctx, o.Options, p.talk, false)
 	if err != nil {
 		return err
 	}
-	defer opened.Close()
-	site, err := opened.Site(typed)
+	defer s.CloseAll()
+	site, err := s.FindSite(typed)
 	if err != nil {
 		return err
 	}
-	done, err := exchange.Export(p.ctx, opened.Service(), site, dir, func(url string, err error) {
+	done, err := exchange.Export(p.ctx, s.Service, site, dir, func(url string, err error) {
 		fmt.Fprintf(p.talk, "left out %s: %v\n", url, err)
 	})
 	if err != nil {
 		return err
 	}
-	if o.json {
+	if o.JSON {
 		err = command.PrintJSON(p.out, done)
 	} else {
 		fmt.Fprintf(p.out, "%s: %d URLs, %d of them with a page, %d left out\n", dir, done.URLs, done.Pages, done.Skipped+done.Damaged)

@@ -12,7 +12,7 @@ import (
 
 	"hce/dc/internal/apps/ose/folder"
 	"hce/dc/internal/cli/command"
-	"hce/dc/internal/cli/hce"
+	"hce/dc/internal/cli/subcommand"
 	"hce/dc/internal/files"
 )
 
@@ -36,7 +36,7 @@ func exitOf(err error) int {
 	case errors.As(err, &fault), errors.Is(err, folder.ErrNoTarget), errors.Is(err, fs.ErrExist), errors.Is(err, fs.ErrNotExist):
 		return command.ExitRefused
 	}
-	return hce.Exit(err)
+	return subcommand.ExitOf(err)
 }
 
 // program is ose.
@@ -48,7 +48,7 @@ type program struct {
 // Command returns ose with all sub-commands. When ctx is done, they end in order.
 func Command(ctx context.Context, out, talk io.Writer) *command.Command {
 	p := program{ctx, out, talk}
-	root := command.New(command.Text{
+	return command.NewGroup(command.Text{
 		Name: "ose", Summary: "collects web sites in folders of plain files, in cycles of three steps", UsageError: command.ExitRefused,
 		Description: `Each target is a folder with a list of URLs and numbered files. fetch (OSEM001) requests the URLs
 that were not checked yet, parse (OSEM002) writes the links of each page, and merge (OSEM003) adds
@@ -63,14 +63,9 @@ DIR is the folder of a target, or a folder with such folders.`,
   ose check sites/example.org
   ose import sites/example.org`,
 		ExitStatus: exitText,
-	}, nil)
-	for _, sub := range []*command.Command{
+	},
 		p.initCommand(), p.stepCommand(fetchText), p.stepCommand(parseText), p.stepCommand(mergeText), p.stepCommand(runText), p.daemonCommand(),
-		p.statusCommand(), p.checkCommand(), p.importCommand(), p.exportCommand(),
-	} {
-		root.Add(sub)
-	}
-	return root
+		p.statusCommand(), p.checkCommand(), p.importCommand(), p.exportCommand())
 }
 
 // newLeafCommand returns a sub-command.
@@ -82,8 +77,8 @@ func (p program) newLeafCommand(text command.Text, do func() error) *command.Com
 		switch {
 		case errors.Is(err, context.Canceled):
 			p.printLine("interrupted; the next run continues")
-		case err != nil && !known && !errors.Is(err, command.ErrWithErrors):
-			p.printLine("%v", err)
+		case !known:
+			command.PrintError(p.talk, "ose", err)
 		}
 		return exitOf(err)
 	})

@@ -48,10 +48,11 @@ import (
 
 	"hce/dc/internal/apps/search"
 	"hce/dc/internal/apps/search/index"
-	"hce/dc/internal/cli/hce"
 	"hce/dc/internal/cli/pages"
 	"hce/dc/internal/cli/service"
+	"hce/dc/internal/cli/subcommand"
 	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/schema"
 )
 
 // Config are the settings of a feed. Zero values are the defaults.
@@ -168,7 +169,7 @@ func (f *Feed) Round(ctx context.Context) (changed int, err error) {
 	f.skipped = nil
 	changed, err = f.webStore(ctx)
 	failed := []error{err}
-	sites, err := hce.Sites(ctx, f.Service)
+	sites, err := subcommand.Sites(ctx, f.Service)
 	if err != nil {
 		return changed, errors.Join(append(failed, fmt.Errorf("list sites: %w", err), f.publishChanges(0))...)
 	}
@@ -353,11 +354,11 @@ func (f *Feed) readChanges(ctx context.Context, site string, state index.SiteSta
 
 // overlapStart returns the date Overlap before a watermark.
 func (f *Feed) overlapStart(watermark string) string {
-	at, ok := wire.Date(watermark).Time()
+	at, ok := schema.Date(watermark).Time()
 	if !ok {
 		return noRows
 	}
-	return string(wire.DateOf(at.Add(-f.Overlap)))
+	return string(schema.DateOf(at.Add(-f.Overlap)))
 }
 
 func (f *Feed) rememberVersion(site string, row *wire.URL) {

@@ -18,6 +18,8 @@ import (
 	"hce/dc/internal/cli/service"
 	"hce/dc/internal/cli/storestest"
 	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/errormask"
+	"hce/dc/internal/wire/urlkey"
 )
 
 const root = "https://example.org/"
@@ -54,7 +56,7 @@ func (w *world) start(service service.Service) {
 // update changes columns of a row; the change date is given as minutes after a fixed time.
 func (w *world) update(path string, minute int, columns map[string]any) {
 	w.t.Helper()
-	request := map[string]any{"siteId": w.site, "urlMd5": wire.KeyOfURL(root + path), "UDate": date(minute)}
+	request := map[string]any{"siteId": w.site, "urlMd5": urlkey.Of(root + path), "UDate": date(minute)}
 	for name, value := range columns {
 		request[name] = value
 	}
@@ -96,7 +98,7 @@ func TestRounds(t *testing.T) {
 	for n := range 3 {
 		w.stores.AddPage(w.site, fmt.Sprint(root, n), fmt.Sprint("Title ", n), fmt.Sprint("apple ", n))
 	}
-	w.stores.AddFailed(w.site, root+"gone", 404, wire.ErrHTTP)
+	w.stores.AddFailed(w.site, root+"gone", 404, errormask.HTTP)
 	w.round(3)
 	if got := w.found("apple"); got != "0 1 2" {
 		t.Errorf("found %q", got)
@@ -131,7 +133,7 @@ func TestRounds(t *testing.T) {
 
 	// A page that fails now stays, and is named; one that is deleted goes with the next round, also if
 	// another one comes at the same time.
-	w.update("0", 20, map[string]any{"httpCode": 404, "errorMask": wire.ErrHTTP})
+	w.update("0", 20, map[string]any{"httpCode": 404, "errorMask": errormask.HTTP})
 	w.stores.DeletePage(w.site, root+"1")
 	w.stores.AddPage(w.site, root+"new", "New", "cherry")
 	w.round(2)

@@ -21,7 +21,7 @@ import (
 	"hce/dc/internal/cli/node"
 	"hce/dc/internal/cli/storestest"
 	"hce/dc/internal/places/placestest"
-	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/urlkey"
 )
 
 // engine has documents and answers each question with all of the kind.
@@ -214,7 +214,7 @@ func stored(t *testing.T) (*storestest.Stores, *engine) {
 	stores.AddPage(site, root+"a", "A", "first text")
 	stores.AddVersion(site, root+"a", "<title>A</title><p>second text")
 	d := page1(search.Pages, root+"a")
-	d.Site, d.Key, d.MIMEType, d.Cached, d.Title = site, wire.KeyOfURL(root+"a"), "text/html", true, "A"
+	d.Site, d.Key, d.MIMEType, d.Cached, d.Title = site, urlkey.Of(root+"a"), "text/html", true, "A"
 	return stores, &engine{list: []search.Document{d}}
 }
 

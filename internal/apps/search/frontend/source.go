@@ -16,6 +16,7 @@ import (
 	"hce/dc/internal/cli/pages"
 	"hce/dc/internal/cli/service"
 	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/schema"
 )
 
 // Version is one stored version of a page or file.
@@ -65,7 +66,7 @@ func (c *Cluster) Versions(ctx context.Context, d search.Document) (list []Versi
 	}
 	stored, err := pages.Versions(ctx, c.Service, rowOf(d))
 	for _, v := range stored {
-		at, _ := wire.Date(v.Stored).Time()
+		at, _ := schema.Date(v.Stored).Time()
 		list = append(list, Version{strconv.Itoa(v.Number), at, int64(len(v.Raw))})
 	}
 	return list, err
@@ -84,7 +85,7 @@ func (c *Cluster) Open(ctx context.Context, d search.Document, id string) (Conte
 	case n < 1 || n > len(stored):
 		return Content{}, ErrNone
 	}
-	at, _ := wire.Date(stored[n-1].Stored).Time()
+	at, _ := schema.Date(stored[n-1].Stored).Time()
 	return Content{stored[n-1].Raw, d.MIMEType, at}, nil
 }
 

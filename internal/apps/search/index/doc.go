@@ -1,8 +1,7 @@
 // Package index is the full-text index of the search engine, and the only importer of bleve.
 //
 //	x, err := index.Open(dir)                   // the writer; one process at a time
-//	err = x.Store(document)                     // durable when it returns
-//	err = x.Apply(index.Change{Put: list, State: map[string]index.SiteState{site: reached}})
+//	err = x.Apply(index.Change{Put: list, State: map[string]index.SiteState{site: reached}}) // durable when it returns
 //	err = x.Publish()
 //
 //	r, err := index.OpenSnapshot(dir)           // any number of processes

@@ -61,6 +61,11 @@ func filled(t *testing.T) *Index {
 }
 
 // find returns the paths, without host, of the results.
+// storeDocument stores one document.
+func storeDocument(x *Index, d search.Document) error {
+	return x.Apply(Change{Put: []search.Document{d}})
+}
+
 func find(t *testing.T, r *reader, kind search.Kind, text string) string {
 	t.Helper()
 	reply := r.Run(t.Context(), search.Ask{Op: search.OpSearch, Kind: kind, Text: text, Limit: 10})
@@ -160,7 +165,7 @@ func TestStore(t *testing.T) {
 	x := filled(t)
 	d := search.Document{Kind: search.Pages, URL: "http://a.example.org/oak", Title: "Elm", Keywords: "elms, shade", Copy: "<title>Elm</title>", Seen: at("2026-01-02")}
 	for range 2 {
-		if err := x.Store(d); err != nil {
+		if err := storeDocument(x, d); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -175,11 +180,11 @@ func TestStore(t *testing.T) {
 		t.Errorf("%d documents, %v", n, err)
 	}
 	for _, bad := range []string{"", "/x", "ftp://a/b", "http://", "javascript:alert(1)", "http://a/" + strings.Repeat("x", MaxURL), "http:///x"} {
-		if err := x.Store(search.Document{Kind: search.Pages, URL: bad}); err == nil {
+		if err := storeDocument(x, search.Document{Kind: search.Pages, URL: bad}); err == nil {
 			t.Errorf("%.30q is stored", bad)
 		}
 	}
-	if err := x.Store(search.Document{Kind: "x", URL: "http://a/b"}); err == nil {
+	if err := storeDocument(x, search.Document{Kind: "x", URL: "http://a/b"}); err == nil {
 		t.Error("an unknown kind is stored")
 	}
 }
@@ -193,7 +198,7 @@ func TestExpire(t *testing.T) {
 	defer x.Close()
 	for n, seen := range []string{"2026-01-01", "2026-01-09", "2026-01-02"} { // the last is older than what is known
 		host := []string{"old", "new", "new"}[n]
-		if err := x.Store(search.Document{Kind: search.Pages, URL: fmt.Sprintf("http://%s.example/%d", host, n), Title: "page", Seen: at(seen)}); err != nil {
+		if err := storeDocument(x, search.Document{Kind: search.Pages, URL: fmt.Sprintf("http://%s.example/%d", host, n), Title: "page", Seen: at(seen)}); err != nil {
 			t.Fatal(err)
 		}
 	}

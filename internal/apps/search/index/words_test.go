@@ -79,12 +79,12 @@ func TestForms(t *testing.T) {
 			want := []string{}
 			for i, text := range c.pages {
 				d := search.Document{Kind: search.Pages, URL: fmt.Sprintf("http://x.example/%d", i), Language: c.language, Text: text}
-				if err := x.Store(d); err != nil {
+				if err := storeDocument(x, d); err != nil {
 					t.Fatal(err)
 				}
 				want = append(want, fmt.Sprint(i))
 			}
-			if err := x.Store(search.Document{Kind: search.Pages, URL: "http://x.example/other", Text: "Nothing of it is here, 何もない, ничего, τίποτα"}); err != nil {
+			if err := storeDocument(x, search.Document{Kind: search.Pages, URL: "http://x.example/other", Text: "Nothing of it is here, 何もない, ничего, τίποτα"}); err != nil {
 				t.Fatal(err)
 			}
 			if got := find(t, &x.reader, search.Pages, c.question); got != strings.Join(want, " ") {

@@ -208,7 +208,7 @@ func (x *Index) Close() error {
 
 // Change is one transaction.
 type Change struct {
-	Put    []search.Document    // replaces the document of the same URL
+	Put    []search.Document    // replaces the document of the same URL. URL and Kind are required, UUID and Host are set; Copy is HTML code to show
 	Delete []string             // UUIDs
 	State  map[string]SiteState // by site
 	Hosts  []HostState          // hosts that were seen; those of Put are added
@@ -220,11 +220,6 @@ type Change struct {
 func (c Change) isEmpty() bool {
 	return len(c.Put)+len(c.Delete)+len(c.State)+len(c.Hosts)+len(c.Forget)+len(c.DropSites) == 0
 }
-
-// Store stores one page or file, which need not be in the cluster: URL and Kind are required, UUID and
-// Host are set here. With Copy its HTML code can be shown as the cached copy. It is durable when Store
-// returns, and found after the next Publish.
-func (x *Index) Store(d search.Document) error { return x.Apply(Change{Put: []search.Document{d}}) }
 
 // ErrBroken means that a change could not be written, for want of space perhaps. The library is in no state to go
 // on then: each later change fails with the same error until the index is opened again.
@@ -332,6 +327,3 @@ func (x *Index) rememberHosts(hosts map[string]time.Time, forgotten []string) {
 		delete(x.seen, host)
 	}
 }
-
-// Dir returns the folder of the index.
-func (x *Index) Dir() string { return x.dir }

@@ -28,16 +28,17 @@ func BenchmarkSearch(b *testing.B) {
 		pages = 5000
 	}
 	for b.Loop() {
-		x, m := newIndex(b), startManager(b)
+		x, dir := newIndex(b)
+		m := startManager(b)
 		c := newCorpus(50_000)
 		start := time.Now()
 		list := c.fill(b, x, pages, 200)
 		b.ReportMetric(float64(pages)/time.Since(start).Seconds(), "pages/s")
 		b.ReportMetric(peakMemory(b), "MB-peak")
-		b.ReportMetric(float64(size(b, x.Dir()))/1e6, "MB-disk")
+		b.ReportMetric(float64(size(b, dir))/1e6, "MB-disk")
 		var ends []func() time.Duration
 		for range 2 {
-			cmd, ended := child(b, m.Endpoint, x.Dir(), 0)
+			cmd, ended := child(b, m.Endpoint, dir, 0)
 			ends = append(ends, func() time.Duration {
 				_ = cmd.Process.Kill()
 				<-ended

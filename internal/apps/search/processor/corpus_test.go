@@ -122,7 +122,7 @@ func first(t testing.TB, ask func(search.Ask) search.Reply, list []knownItem) (n
 // The page that a word of its title and a rare phrase name is the first result, in at least 95 % of
 // 200 questions.
 func TestKnownItems(t *testing.T) {
-	x := newIndex(t)
+	x, _ := newIndex(t)
 	list := newCorpus(5_000).fill(t, x, 400, 200)
 	n := first(t, func(a search.Ask) search.Reply { return x.Run(t.Context(), a) }, list)
 	if t.Logf("%d of %d first", n, len(list)); len(list) != 200 || n < 190 {

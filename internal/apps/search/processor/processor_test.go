@@ -68,14 +68,16 @@ func startManager(t testing.TB) manager.Client {
 	return manager.Client{Bus: b, Endpoint: endpoint, Timeout: 2 * time.Minute}
 }
 
-func newIndex(t testing.TB) *index.Index {
+// newIndex returns an empty index and its folder.
+func newIndex(t testing.TB) (x *index.Index, dir string) {
 	t.Helper()
-	x, err := index.Open(t.TempDir() + "/index")
+	dir = t.TempDir() + "/index"
+	x, err := index.Open(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = x.Close() })
-	return x
+	return x, dir
 }
 
 func put(t *testing.T, x *index.Index, from, to int) {
@@ -103,10 +105,11 @@ func count(t *testing.T, c manager.Client, text string) int {
 
 // A processor that is killed under load loses no question: each gets its right answer from the other.
 func TestKilledUnderLoad(t *testing.T) {
-	x, c := newIndex(t), startManager(t)
+	x, dir := newIndex(t)
+	c := startManager(t)
 	put(t, x, 0, 100)
-	victim, victimEnded := child(t, c.Endpoint, x.Dir(), 5*time.Millisecond)
-	other, otherEnded := child(t, c.Endpoint, x.Dir(), 5*time.Millisecond)
+	victim, victimEnded := child(t, c.Endpoint, dir, 5*time.Millisecond)
+	other, otherEnded := child(t, c.Endpoint, dir, 5*time.Millisecond)
 	testwait.Until(t, "both processors have joined", func() bool {
 		s, err := c.Status(t.Context())
 		return err == nil && len(s.Processors) == 2
@@ -146,8 +149,9 @@ func TestKilledUnderLoad(t *testing.T) {
 
 // A processor waits for the first snapshot, and changes to each new one while it works.
 func TestFollowsSnapshots(t *testing.T) {
-	x, c := newIndex(t), startManager(t)
-	p := New(Config{Bus: c.Bus, Manager: c.Endpoint, Dir: x.Dir(), Connections: 2})
+	x, dir := newIndex(t)
+	c := startManager(t)
+	p := New(Config{Bus: c.Bus, Manager: c.Endpoint, Dir: dir, Connections: 2})
 	ctx, stop := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
 	go func() { ended <- p.Run(ctx) }()

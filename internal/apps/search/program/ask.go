@@ -9,6 +9,7 @@ import (
 	"hce/dc/internal/apps/search"
 	"hce/dc/internal/apps/search/index"
 	"hce/dc/internal/cli/command"
+	"hce/dc/internal/cli/plaintext"
 )
 
 // maxWords bounds the arguments; the question has limits of its own.
@@ -75,21 +76,21 @@ func printReply(out io.Writer, reply search.Reply, a search.Ask) {
 	}
 	switch {
 	case reply.Count == 0:
-		fmt.Fprintf(out, "no results in %s for: %s\n", a.Kind, cleanText(reply.Words))
+		fmt.Fprintf(out, "no results in %s for: %s\n", a.Kind, plaintext.Clean(reply.Words))
 		return
 	case len(reply.Hits) == 0:
 		fmt.Fprintf(out, "there are %s%d results; the offset %d is behind them\n", about, reply.Count, a.Offset)
 		return
 	}
-	fmt.Fprintf(out, "%s%d in %s for: %s\n", about, reply.Count, a.Kind, cleanText(reply.Words))
+	fmt.Fprintf(out, "%s%d in %s for: %s\n", about, reply.Count, a.Kind, plaintext.Clean(reply.Words))
 	for i, h := range reply.Hits {
-		fmt.Fprintf(out, "\n%d. %s\n   %s\n", a.Offset+i+1, cleanText(cmp.Or(h.Title, h.Name, h.URL)), cleanText(h.URL))
+		fmt.Fprintf(out, "\n%d. %s\n   %s\n", a.Offset+i+1, plaintext.Clean(cmp.Or(h.Title, h.Name, h.URL)), plaintext.Clean(h.URL))
 		var excerpt strings.Builder
 		for _, part := range h.Excerpt {
 			excerpt.WriteString(part.Text)
 		}
 		if excerpt.Len() > 0 {
-			fmt.Fprintf(out, "   %s\n", cleanText(excerpt.String()))
+			fmt.Fprintf(out, "   %s\n", plaintext.Clean(excerpt.String()))
 		}
 	}
 }

@@ -7,7 +7,6 @@ import (
 	"io"
 	"log/slog"
 	"runtime/debug"
-	"strconv"
 	"time"
 
 	"hce/dc/internal/apps/search/feed"
@@ -15,7 +14,9 @@ import (
 	"hce/dc/internal/apps/search/manager"
 	"hce/dc/internal/apps/search/processor"
 	"hce/dc/internal/cli/command"
+	"hce/dc/internal/cli/plaintext"
 	"hce/dc/internal/cli/service"
+	"hce/dc/internal/cli/subcommand"
 	"hce/dc/internal/daemon/bus"
 	"hce/dc/internal/files"
 )
@@ -53,7 +54,7 @@ type run struct {
 // Command returns hce-search with all sub-commands. When ctx is done, they end in order.
 func Command(ctx context.Context, out, talk io.Writer) *command.Command {
 	p := program{ctx, out, talk}
-	root := command.New(command.Text{
+	return command.NewGroup(command.Text{
 		Name: name, Summary: "searches the pages, images and documents of the crawler", UsageError: command.ExitRefused,
 		Description: `The search engine has three parts, each a process: "hce-search index" reads what the crawler has stored
 and keeps the index; "hce-search serve" is the web page and the Query Manager; "hce-search processor"
@@ -66,11 +67,7 @@ Without an ini file all settings have their defaults, and everything listens on 
   hce-search serve
   hce-search status`,
 		ExitStatus: exitText,
-	}, nil)
-	for _, sub := range []*command.Command{p.indexCommand(), p.serveCommand(), p.processorCommand(), p.askCommand(), p.statusCommand(), p.rebuildCommand(), p.checkCommand()} {
-		root.Add(sub)
-	}
-	return root
+	}, p.indexCommand(), p.serveCommand(), p.processorCommand(), p.askCommand(), p.statusCommand(), p.rebuildCommand(), p.checkCommand())
 }
 
 // newSubcommand returns a sub-command with the common options.
@@ -78,9 +75,7 @@ func (p program) newSubcommand(text command.Text, o *options, do func(r *run) er
 	text.UsageError, text.ExitStatus = command.ExitRefused, exitText
 	c := command.New(text, func() int {
 		err := files.ExplainFull(p.startRun(*o, do), "")
-		if err != nil {
-			fmt.Fprintf(p.talk, "%s: %v\n", name, err)
-		}
+		command.PrintError(p.talk, name, err)
 		return command.ExitOf(err)
 	})
 	c.Config(&o.config, name)
@@ -111,7 +106,7 @@ func clusterOptions(c *command.Command, o *options) {
 }
 
 func (r *run) newCluster() *cluster {
-	return &cluster{server: r.server, config: r.client, data: r.data, talk: r.talk}
+	return &cluster{options: subcommand.Options{Server: r.server, Config: r.client, Data: r.data}, talk: r.talk}
 }
 
 func (p program) indexCommand() *command.Command {
@@ -179,7 +174,7 @@ func (r *run) feedIndex(dir string) error {
 	count, err := x.Count(r.ctx)
 	fmt.Fprintf(r.out, "%d documents changed, %d in the index\n", n, count)
 	for _, s := range f.Skipped() {
-		fmt.Fprintln(r.out, cleanText(s.String()))
+		fmt.Fprintln(r.out, plaintext.Clean(s.String()))
 	}
 	if n := f.Damaged(); err == nil && n > 0 {
 		err = fmt.Errorf("%d damaged pages were not indexed", n)
@@ -272,11 +267,7 @@ func parseNumber(option, text string, least, most int64) (int64, error) {
 	if text == "" {
 		return 0, nil
 	}
-	n, err := strconv.ParseInt(text, 10, 64)
-	if err != nil || n < least || n > most {
-		return 0, fmt.Errorf("%s %q is not a number from %d to %d", option, text, least, most)
-	}
-	return n, nil
+	return command.ParseNumber(option, text, least, most)
 }
 
 func (p program) rebuildCommand() *command.Command {

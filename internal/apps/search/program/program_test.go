@@ -29,10 +29,11 @@ func TestShippedIni(t *testing.T) {
 		t.Fatal(err)
 	}
 	builtIn, err := readSettings(ini(t, ""))
-	if err != nil || len(shipped.warnings) > 0 {
-		t.Fatal(err, shipped.warnings)
+	if err != nil || len(shipped.file.Unknown()) > 0 {
+		t.Fatal(err, shipped.file.Unknown())
 	}
 	shipped.app.DataDir, builtIn.app.DataDir = "", ""
+	shipped.file, builtIn.file = nil, nil
 	if !reflect.DeepEqual(shipped, builtIn) {
 		t.Errorf("shipped\n%+v\nbuilt in\n%+v", shipped, builtIn)
 	}

@@ -19,9 +19,9 @@ import (
 	"hce/dc/internal/apps/search/manager"
 	"hce/dc/internal/apps/search/processor"
 	"hce/dc/internal/cli/datafolder"
-	"hce/dc/internal/cli/hce"
 	"hce/dc/internal/cli/seedlog"
 	"hce/dc/internal/cli/service"
+	"hce/dc/internal/cli/subcommand"
 	"hce/dc/internal/config"
 	"hce/dc/internal/daemon/bus"
 	"hce/dc/internal/wire"
@@ -37,7 +37,7 @@ const (
 // settings are those of the ini file.
 type settings struct {
 	app       config.Application
-	warnings  []string
+	file      *config.File
 	dir       string
 	feed      feed.Config
 	manager   manager.Config
@@ -55,7 +55,7 @@ func readSettings(path string) (*settings, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &settings{app: f.Application(name, "stderr", lineFormat)}
+	s := &settings{file: f, app: f.Application(name, "stderr", lineFormat)}
 	if s.app.Log.Format == lineFormat {
 		s.app.Log.Handler = func(out io.Writer, o *slog.HandlerOptions) slog.Handler { return seedlog.New(out, s.app.Name, o.Level) }
 	}
@@ -64,7 +64,6 @@ func readSettings(path string) (*settings, error) {
 	s.readManager(f.Section("Manager"))
 	s.readProcessor(f.Section("Processor"))
 	s.readFrontend(f.Section("Frontend"))
-	s.warnings = f.Unknown()
 	return s, f.Err()
 }
 
@@ -138,21 +137,18 @@ func (s *settings) openLog(talk io.Writer) (*slog.Logger, func(), error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	for _, w := range s.warnings {
-		log.Warn("configuration", "warning", w)
-	}
+	s.file.LogUnknown(log)
 	return log, out.Close, nil
 }
 
 // cluster is the service of the cluster. It connects at the first use, and again after a failure; one
 // request runs at a time.
 type cluster struct {
-	server, config, data string
-	talk                 io.Writer
+	options subcommand.Options
+	talk    io.Writer
 
 	mu      sync.Mutex
-	service service.Service
-	end     func()
+	session *subcommand.Session // nil without a connection
 }
 
 // String implements service.Service.
@@ -162,15 +158,15 @@ func (c *cluster) String() string { return "the cluster" }
 func (c *cluster) Ask(ctx context.Context, op wire.Op, request, answer any) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.service == nil {
+	if c.session == nil {
 		// The connection outlives this request.
-		service, end, err := hce.Connect(context.WithoutCancel(ctx), c.server, c.config, c.data, c.talk)
+		session, err := subcommand.Open(context.WithoutCancel(ctx), c.options, c.talk, false)
 		if err != nil {
 			return err
 		}
-		c.service, c.end = service, end
+		c.session = session
 	}
-	err := c.service.Ask(ctx, op, request, answer)
+	err := c.session.Service.Ask(ctx, op, request, answer)
 	if errors.Is(err, service.ErrUnreachable) {
 		c.close()
 	}
@@ -179,9 +175,9 @@ func (c *cluster) Ask(ctx context.Context, op wire.Op, request, answer any) erro
 
 // close closes the connection, if there is one.
 func (c *cluster) close() {
-	if c.service != nil {
-		c.end()
-		c.service = nil
+	if c.session != nil {
+		c.session.CloseAll()
+		c.session = nil
 	}
 }
 

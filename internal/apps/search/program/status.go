@@ -6,9 +6,9 @@ import (
 	"strings"
 	"text/tabwriter"
 	"time"
-	"unicode"
 
 	"hce/dc/internal/apps/search/manager"
+	"hce/dc/internal/cli/plaintext"
 )
 
 // printStatus prints the state of the manager for a person.
@@ -27,7 +27,7 @@ func printStatus(out io.Writer, s manager.Status) {
 		if p.Lost {
 			state = "lost"
 		}
-		line("%s\t%s\t%d\t%d\t%d\t%d\t%d\t%d ms\t%s", cleanText(p.Name), strings.Join(kinds, ","), p.Connections, p.Running, p.Found, p.Empty, p.Failed, p.DelayMs, state)
+		line("%s\t%s\t%d\t%d\t%d\t%d\t%d\t%d ms\t%s", plaintext.Clean(p.Name), strings.Join(kinds, ","), p.Connections, p.Running, p.Found, p.Empty, p.Failed, p.DelayMs, state)
 	}
 	printRanking(line, "WORDS ASKED", s.Words)
 	printRanking(line, "OPENED", s.Opened)
@@ -41,16 +41,6 @@ func printRanking(line func(string, ...any), head string, list []manager.Ranked)
 	}
 	line("\n%s\tCOUNT\tTITLE", head)
 	for _, r := range list {
-		line("%s\t%d\t%s", cleanText(r.Name), r.Count, cleanText(r.Title))
+		line("%s\t%d\t%s", plaintext.Clean(r.Name), r.Count, plaintext.Clean(r.Title))
 	}
-}
-
-// cleanText removes what could change the terminal.
-func cleanText(text string) string {
-	return strings.Map(func(c rune) rune {
-		if unicode.IsControl(c) || !unicode.IsPrint(c) && !unicode.IsSpace(c) {
-			return '\ufffd'
-		}
-		return c
-	}, text)
 }

@@ -11,7 +11,7 @@ import (
 
 	"hce/dc/internal/apps/webserver/journal"
 	"hce/dc/internal/apps/webserver/packet"
-	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/urlkey"
 )
 
 // Sink stores documents. The Web Store calls it from one goroutine.
@@ -73,7 +73,7 @@ func (s *Journal) Store(_ context.Context, docs []packet.Document) ([]packet.Out
 		if outcomes[i] = s.compareDocument(d.URL, sum, changed); outcomes[i] == packet.Unchanged {
 			continue
 		}
-		line, err := json.Marshal(Record{Stored: s.now().UTC(), Outcome: outcomes[i], UUID: wire.UUIDOfURL(d.URL), Kind: d.Kind, Document: d})
+		line, err := json.Marshal(Record{Stored: s.now().UTC(), Outcome: outcomes[i], UUID: urlkey.UUID(d.URL), Kind: d.Kind, Document: d})
 		if err != nil {
 			return nil, fmt.Errorf("store %s: %w", d.URL, err)
 		}

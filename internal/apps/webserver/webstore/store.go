@@ -19,7 +19,6 @@ import (
 	"log/slog"
 	"net"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"hce/dc/canonical"
@@ -50,16 +49,10 @@ type Config struct {
 
 // Store is a Web Store. Goroutines may share it.
 type Store struct {
-	cfg    Config
-	jobs   chan job
-	large  chan struct{}
-	counts counts
+	cfg   Config
+	jobs  chan job
+	large chan struct{}
 }
-
-type counts struct{ created, updated, unchanged, refused, failed atomic.Int64 }
-
-// Counts has how many packets had each outcome since the start.
-type Counts struct{ New, Updated, Unchanged, Refused, Failed int64 }
 
 // job is a document, and what to do with its answer.
 type job struct {
@@ -77,12 +70,6 @@ func New(cfg Config) *Store {
 		cfg.PacketTime = 30 * time.Second
 	}
 	return &Store{cfg: cfg, jobs: make(chan job), large: make(chan struct{}, largePackets)}
-}
-
-// Counts returns the counts so far.
-func (s *Store) Counts() Counts {
-	c := &s.counts
-	return Counts{c.created.Load(), c.updated.Load(), c.unchanged.Load(), c.refused.Load(), c.failed.Load()}
 }
 
 // Serve receives packets until ctx ends, and finishes what is being stored. It closes l. It returns nil
@@ -162,7 +149,6 @@ func (s *Store) receivePackets(ctx context.Context, c *places.Conn, places chan 
 		doc, err := packet.Decode(f)
 		if err != nil {
 			release()
-			s.counts.refused.Add(1)
 			s.cfg.Log.Warn("packet refused", "client", c.RemoteAddr().String(), "error", err)
 			reply(packet.Reply(f.ID, packet.Refused, packet.Answer{Error: err.Error()}))
 			continue
@@ -249,25 +235,12 @@ func (s *Store) storeBatch(ctx context.Context, batch []job) {
 	if err != nil {
 		s.cfg.Log.Error("cannot store; crawlers send the documents again", "documents", len(docs), "error", err)
 		for _, j := range batch {
-			s.counts.failed.Add(1)
 			j.reply(packet.Reply(j.id, packet.Failed, packet.Answer{Error: err.Error()}))
 		}
 		return
 	}
 	for i, j := range batch {
-		s.countOutcome(outcomes[i])
 		s.cfg.Log.Info("stored", "url", j.doc.URL, "outcome", outcomes[i])
 		j.reply(packet.Reply(j.id, packet.Stored, packet.Answer{Outcome: outcomes[i]}))
-	}
-}
-
-func (s *Store) countOutcome(o packet.Outcome) {
-	switch o {
-	case packet.New:
-		s.counts.created.Add(1)
-	case packet.Updated:
-		s.counts.updated.Add(1)
-	default:
-		s.counts.unchanged.Add(1)
 	}
 }

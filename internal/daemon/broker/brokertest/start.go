@@ -10,6 +10,7 @@ package brokertest
 
 import (
 	"context"
+	"encoding/json"
 	"io"
 	"log/slog"
 	"path/filepath"
@@ -17,6 +18,7 @@ import (
 	"time"
 
 	"hce/dc/internal/daemon/broker"
+	"hce/dc/internal/files"
 )
 
 // Timeout is the deadline of calls in tests. It only bounds a test that hangs.
@@ -146,4 +148,16 @@ func Context(t testing.TB) context.Context {
 	ctx, cancel := context.WithTimeout(context.Background(), Timeout)
 	t.Cleanup(cancel)
 	return ctx
+}
+
+// WriteJoin writes a join file, as dc-admin node add does.
+func WriteJoin(t testing.TB, path string, j broker.Join) {
+	t.Helper()
+	text, err := json.Marshal(j)
+	if err == nil {
+		err = files.Write(path, text, 0o600)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
 }

@@ -82,108 +82,138 @@ func serveRequests() {
 		}
 		dir, _ := os.Getwd()
 		answer := Reply{Pid: os.Getpid(), Text: a.Text, Args: os.Args[1:], Dir: dir, Var: os.Getenv("FAKE_VAR")}
-		switch a.Do {
-		case "stderr": // N bytes and the text, then answer
-			os.Stderr.WriteString(strings.Repeat("x", a.N) + a.Text)
-		case "exit":
-			os.Stderr.WriteString(a.Text)
-			os.Exit(a.N)
-		case "exit later": // answer, then exit
-			os.Stdout.Write(append(JSON(answer), '\n'))
-			os.Exit(0)
-		case "half":
-			os.Stdout.WriteString(`{"text":"ha`)
-			os.Exit(3)
-		case "kill self":
-			syscall.Kill(os.Getpid(), syscall.SIGKILL)
-		case "garbage":
-			os.Stdout.WriteString("Traceback: no JSON\n")
+		if write, known := outputs[a.Do]; known {
+			write(a, &answer)
 			continue
-		case "empty line":
-			os.Stdout.WriteString("\n")
-			continue
-		case "two lines":
-			os.Stdout.WriteString("{}\n{}\n")
-			continue
-		case "huge":
-			os.Stdout.WriteString(`"` + strings.Repeat("x", a.N) + "\"\n")
-			continue
-		case "flood":
-			for {
-				os.Stdout.WriteString(strings.Repeat("x", 4096))
-			}
-		case "close stdout":
-			os.Stdout.Close()
-			sleepForever()
-		case "grow":
-			block := bytes.Repeat([]byte{1}, a.N)
-			answer.Text = fmt.Sprint(len(block), block[len(block)-1])
-			grown = append(grown, block)
-		case "burn": // N ms of processor time
-			var r syscall.Rusage
-			for r.Utime.Nano() < int64(a.N)*1e6 {
-				syscall.Getrusage(syscall.RUSAGE_SELF, &r)
-			}
-		case "gate": // wait until the file is removed
-			os.WriteFile(a.Text+".begun", nil, 0o600)
-			awaitCondition(func() bool { return !Exists(a.Text) })
-		case "sleep":
-			os.WriteFile(a.Text, JSON(answer), 0o600)
-			sleepForever()
-		case "hand back": // wait for SIGTERM, then answer
-			term := make(chan os.Signal, 1)
-			signal.Notify(term, syscall.SIGTERM)
-			os.WriteFile(a.Text, JSON(answer), 0o600)
-			<-term
-			os.Stdout.Write(append(JSON(answer), '\n'))
-			os.Exit(0)
-		case "stubborn": // ignore SIGTERM, with a child that does the same
-			signal.Ignore(syscall.SIGTERM)
-			child := exec.Command("sleep", "3600") // inherits the ignored signals
-			if err := child.Start(); err != nil {
-				os.Exit(9)
-			}
-			answer.Child = child.Process.Pid
-			os.WriteFile(a.Text+".new", JSON(answer), 0o600)
-			os.Rename(a.Text+".new", a.Text)
-			sleepForever()
-		case "record": // as "gate", with the start and the end in the file of runs
-			recordBegin(a.Text + ".runs")
-			os.WriteFile(a.Text+".begun", nil, 0o600)
-			awaitCondition(func() bool { return !Exists(a.Text) })
-			recordLine(a.Text+".runs", "end")
-		case "append": // N as a line to the file that the first line of the text names
-			file, _, _ := strings.Cut(a.Text, "\n")
-			recordLine(file, fmt.Sprint(a.N))
-		case "leave a child": // in its own session for N = 1
-			child := exec.Command("sleep", "3600")
-			child.Stdout, child.Stderr = os.Stdout, os.Stderr
-			child.SysProcAttr = &syscall.SysProcAttr{Setsid: a.N == 1}
-			if err := child.Start(); err != nil {
-				os.Exit(9)
-			}
-			answer.Child = child.Process.Pid
-			os.WriteFile(a.Text, JSON(answer), 0o600)
-			os.Exit(5)
-		case "late line":
-			os.Stdout.Write(append(JSON(answer), '\n'))
-			awaitCondition(func() bool { return Exists(a.Text + ".go") }) // otherwise it would be "two lines"
-			os.Stdout.WriteString("{}\n")
-			os.WriteFile(a.Text, JSON(answer), 0o600)
-			continue
-		case "fail until", "broken until": // fails while the file has fewer bytes than N; broken: as by a full disk
-			f, _ := os.OpenFile(a.Text, os.O_APPEND|os.O_CREATE|os.O_RDWR, 0o600)
-			f.WriteString("x")
-			switch st, _ := f.Stat(); {
-			case st.Size() >= int64(a.N):
-			case a.Do == "broken until":
-				os.Exit(1)
-			default:
-				os.Exit(4)
-			}
-			f.Close()
 		}
-		os.Stdout.Write(append(JSON(answer), '\n'))
+		if act, known := acts[a.Do]; known {
+			act(a, &answer)
+		}
+		writeAnswer(&answer)
+	}
+}
+
+func writeAnswer(answer *Reply) { os.Stdout.Write(append(JSON(answer), '\n')) }
+
+// outputs are requests that write something else than one answer.
+var outputs = map[string]func(a Request, answer *Reply){
+	"garbage":    func(Request, *Reply) { os.Stdout.WriteString("Traceback: no JSON\n") },
+	"empty line": func(Request, *Reply) { os.Stdout.WriteString("\n") },
+	"two lines":  func(Request, *Reply) { os.Stdout.WriteString("{}\n{}\n") },
+	"huge":       func(a Request, _ *Reply) { os.Stdout.WriteString(`"` + strings.Repeat("x", a.N) + "\"\n") },
+	"flood": func(Request, *Reply) {
+		for {
+			os.Stdout.WriteString(strings.Repeat("x", 4096))
+		}
+	},
+	"close stdout": func(Request, *Reply) {
+		os.Stdout.Close()
+		sleepForever()
+	},
+	"late line": func(a Request, answer *Reply) {
+		writeAnswer(answer)
+		awaitCondition(func() bool { return Exists(a.Text + ".go") }) // otherwise it would be "two lines"
+		os.Stdout.WriteString("{}\n")
+		os.WriteFile(a.Text, JSON(answer), 0o600)
+	},
+}
+
+// acts are requests that are answered at their end, if they have one.
+var acts = map[string]func(a Request, answer *Reply){
+	"stderr": func(a Request, _ *Reply) { // N bytes and the text, then answer
+		os.Stderr.WriteString(strings.Repeat("x", a.N) + a.Text)
+	},
+	"exit": func(a Request, _ *Reply) {
+		os.Stderr.WriteString(a.Text)
+		os.Exit(a.N)
+	},
+	"exit later": func(_ Request, answer *Reply) { // answer, then exit
+		writeAnswer(answer)
+		os.Exit(0)
+	},
+	"half": func(Request, *Reply) {
+		os.Stdout.WriteString(`{"text":"ha`)
+		os.Exit(3)
+	},
+	"kill self": func(Request, *Reply) { syscall.Kill(os.Getpid(), syscall.SIGKILL) },
+	"grow": func(a Request, answer *Reply) {
+		block := bytes.Repeat([]byte{1}, a.N)
+		answer.Text = fmt.Sprint(len(block), block[len(block)-1])
+		grown = append(grown, block)
+	},
+	"burn": func(a Request, _ *Reply) { // N ms of processor time
+		var r syscall.Rusage
+		for r.Utime.Nano() < int64(a.N)*1e6 {
+			syscall.Getrusage(syscall.RUSAGE_SELF, &r)
+		}
+	},
+	"gate": func(a Request, _ *Reply) { awaitGate(a.Text) },
+	"record": func(a Request, _ *Reply) { // as "gate", with the start and the end in the file of runs
+		recordBegin(a.Text + ".runs")
+		awaitGate(a.Text)
+		recordLine(a.Text+".runs", "end")
+	},
+	"sleep": func(a Request, answer *Reply) {
+		os.WriteFile(a.Text, JSON(answer), 0o600)
+		sleepForever()
+	},
+	"hand back": func(a Request, answer *Reply) { // wait for SIGTERM, then answer
+		term := make(chan os.Signal, 1)
+		signal.Notify(term, syscall.SIGTERM)
+		os.WriteFile(a.Text, JSON(answer), 0o600)
+		<-term
+		writeAnswer(answer)
+		os.Exit(0)
+	},
+	"stubborn":      ignoreTermination,
+	"leave a child": leaveChild,
+	"append": func(a Request, _ *Reply) { // N as a line to the file that the first line of the text names
+		file, _, _ := strings.Cut(a.Text, "\n")
+		recordLine(file, fmt.Sprint(a.N))
+	},
+	"fail until":   func(a Request, _ *Reply) { exitUntil(a, 4) },
+	"broken until": func(a Request, _ *Reply) { exitUntil(a, 1) }, // as by a full disk
+}
+
+// awaitGate waits until the file is removed.
+func awaitGate(name string) {
+	os.WriteFile(name+".begun", nil, 0o600)
+	awaitCondition(func() bool { return !Exists(name) })
+}
+
+// ignoreTermination ignores SIGTERM, with a child that does the same.
+func ignoreTermination(a Request, answer *Reply) {
+	signal.Ignore(syscall.SIGTERM)
+	child := exec.Command("sleep", "3600") // inherits the ignored signals
+	if err := child.Start(); err != nil {
+		os.Exit(9)
+	}
+	answer.Child = child.Process.Pid
+	os.WriteFile(a.Text+".new", JSON(answer), 0o600)
+	os.Rename(a.Text+".new", a.Text)
+	sleepForever()
+}
+
+// leaveChild exits without its child, which is in its own session for N = 1.
+func leaveChild(a Request, answer *Reply) {
+	child := exec.Command("sleep", "3600")
+	child.Stdout, child.Stderr = os.Stdout, os.Stderr
+	child.SysProcAttr = &syscall.SysProcAttr{Setsid: a.N == 1}
+	if err := child.Start(); err != nil {
+		os.Exit(9)
+	}
+	answer.Child = child.Process.Pid
+	os.WriteFile(a.Text, JSON(answer), 0o600)
+	os.Exit(5)
+}
+
+// exitUntil exits with a code while the file has fewer bytes than N.
+func exitUntil(a Request, code int) {
+	f, _ := os.OpenFile(a.Text, os.O_APPEND|os.O_CREATE|os.O_RDWR, 0o600)
+	defer f.Close()
+	f.WriteString("x")
+	if st, _ := f.Stat(); st.Size() < int64(a.N) {
+		os.Exit(code)
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"hce/dc/internal/storage/sqldb"
 	"hce/dc/internal/storage/sqlstore/tables"
 	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/schema"
 )
 
 // MarkCrawling takes rows of a site for a batch. Rows in Status 1 and 4 to 7, and rows in
@@ -37,7 +38,7 @@ func (t *tx) markCrawling(site string, batchID int64, items []wire.URL) (map[str
 		if !known {
 			marks[item.URLMd5] = wire.Mark{Row: item}
 			item.Status, item.BatchID, item.ErrorMask = wire.StatusCrawling, batchID, 0
-			item.TcDate, item.UDate = wire.Date(t.Now), wire.Date(t.Now)
+			item.TcDate, item.UDate = schema.Date(t.Now), schema.Date(t.Now)
 			fresh = append(fresh, &item)
 			continue
 		}

@@ -9,6 +9,8 @@ import (
 	"hce/dc/internal/storage/sqlstore/limits"
 	"hce/dc/internal/storage/sqlstore/tables"
 	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/lenient"
+	"hce/dc/internal/wire/schema"
 )
 
 // leasedRoom is what a selection for a batch needs to keep the leases: a condition of sites, and the
@@ -252,7 +254,7 @@ func (f *fetch) prepareSite(c *candidate) (tables.Clauses, error) {
 	for name, query := range f.r.URLsCriterion.SQL {
 		value, err := f.readCell(c.id, query)
 		if err != nil {
-			return tables.Clauses{}, &wire.FieldError{Object: f.object + ".urlsCriterions.SQL", Field: name, Value: tables.ClipText(query), Reason: err.Error()}
+			return tables.Clauses{}, &lenient.FieldError{Object: f.object + ".urlsCriterions.SQL", Field: name, Value: tables.ClipText(query), Reason: err.Error()}
 		}
 		scope.Macros[name] = value
 	}
@@ -410,7 +412,7 @@ func (f *fetch) markSite(site string, urls []*wire.URL) error {
 	stored := tables.MapSlice(urls, func(u *wire.URL) *wire.URL { c := *u; return &c })
 	err := f.CountedRows(site, stored, func() (bool, error) {
 		for _, u := range stored {
-			wire.Apply(u, counters.TallyColumns, set, "")
+			schema.Apply(u, counters.TallyColumns, set, "")
 		}
 		return counters.IsPlainChange(set), f.SetKeys(f.URLsTarget(f.object+".urlUpdate", site), tables.MapSlice(urls, tables.URLKey), set)
 	})
@@ -426,7 +428,7 @@ func (f *fetch) markSite(site string, urls []*wire.URL) error {
 		return err
 	}
 	for _, u := range urls {
-		wire.Apply(u, wire.URLColumns, f.r.URLUpdate, wire.Date(f.Now))
+		schema.Apply(u, wire.URLColumns, f.r.URLUpdate, schema.Date(f.Now))
 		if err := f.StatisticsOf(site).RecordStatus(u.URLMd5, taken, *u); err != nil {
 			return err
 		}

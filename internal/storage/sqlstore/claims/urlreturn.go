@@ -8,6 +8,8 @@ import (
 
 	"hce/dc/internal/storage/sqlstore/tables"
 	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/errormask"
+	"hce/dc/internal/wire/schema"
 )
 
 // URLReturn releases rows that batches hold (docs/spec/DECISIONS.md 3.4, 3.5). Status 2, 3
@@ -128,7 +130,7 @@ func (t *tx) heldSites(r wire.URLReturnRequest) (held []siteHeld, err error) {
 // heldURLs returns the rows of a site to release; with MaxURLs at most that many, the
 // oldest first.
 func (t *tx) heldURLs(site string, r wire.URLReturnRequest) ([]heldURL, error) {
-	before := t.Time.Add(-time.Duration(r.Age) * time.Second).Format(wire.DateLayout)
+	before := t.Time.Add(-time.Duration(r.Age) * time.Second).Format(schema.DateLayout)
 	var rows []heldURL
 	err := t.Of(site).All("urls_in_work", []any{site}, func(scan func(...any) error) error {
 		var h heldURL
@@ -196,7 +198,7 @@ func (t *tx) returnURLs(site string, rows []heldURL, r wire.URLReturnRequest) er
 			}
 			var err error
 			if r.Fault && r.MaxAttempts > 0 && h.attempts+attempt >= r.MaxAttempts {
-				_, err = urls.Do("urls_give_up", int64(wire.ErrMaxExecutionTime), t.Now, site, h.md5)
+				_, err = urls.Do("urls_give_up", int64(errormask.MaxExecutionTime), t.Now, site, h.md5)
 			} else {
 				_, err = urls.Do("urls_return", status, attempt, t.Now, site, h.md5)
 			}

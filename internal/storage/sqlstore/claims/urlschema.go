@@ -6,6 +6,7 @@ import (
 
 	"hce/dc/internal/storage/sqlstore/tables"
 	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/schema"
 )
 
 // TakeSchema stores the URLs that a URL schema made of a template (docs/spec/crawling.md
@@ -22,20 +23,20 @@ func (s *Store) TakeSchema(ctx context.Context, site string, batchID int64, temp
 		if err != nil {
 			return false, err
 		}
-		c := schema{tx: t, site: site, batchID: batchID}
+		c := schemaTake{tx: t, site: site, batchID: batchID}
 		return c.takeTemplate(template, first, others)
 	})
 }
 
-// schema is the state of one TakeSchema.
-type schema struct {
+// schemaTake is the state of one TakeSchema.
+type schemaTake struct {
 	*tx
 	site    string
 	batchID int64
 	rows    map[string]wire.URL // existing rows
 }
 
-func (c *schema) takeTemplate(template, first wire.URL, others []wire.URL) (taken bool, err error) {
+func (c *schemaTake) takeTemplate(template, first wire.URL, others []wire.URL) (taken bool, err error) {
 	others = slices.DeleteFunc(slices.Clone(others), func(u wire.URL) bool { return !tables.StorableURL(u.URL) })
 	keys := append(tables.KeysOf(others), template.URLMd5, first.URLMd5)
 	if c.rows, err = c.ReadURLs(c.site, keys); err != nil {
@@ -64,7 +65,7 @@ func (c *schema) takeTemplate(template, first wire.URL, others []wire.URL) (take
 }
 
 // isHeldElsewhere reports whether another batch holds a row.
-func (c *schema) isHeldElsewhere(row wire.URL) bool {
+func (c *schemaTake) isHeldElsewhere(row wire.URL) bool {
 	switch row.Status {
 	case wire.StatusSelectedCrawling, wire.StatusCrawling, wire.StatusSelectedIncremental:
 		return row.BatchID != c.batchID && row.BatchID != 0
@@ -73,11 +74,11 @@ func (c *schema) isHeldElsewhere(row wire.URL) bool {
 }
 
 // markTemplateCrawled marks the template as crawled.
-func (c *schema) markTemplateCrawled(template wire.URL, known bool) error {
+func (c *schemaTake) markTemplateCrawled(template wire.URL, known bool) error {
 	if !known {
 		return nil
 	}
-	set := wire.Patch{"Status": int64(wire.StatusCrawled), "State": int64(wire.URLEnabled), "Batch_Id": c.batchID, "Processed": int64(0),
+	set := schema.Patch{"Status": int64(wire.StatusCrawled), "State": int64(wire.URLEnabled), "Batch_Id": c.batchID, "Processed": int64(0),
 		"Size": int64(0), "ContentType": "", "TcDate": c.Now, "UDate": c.Now}
 	if err := c.SetRow(c.URLsTarget("template", c.site), template.URLMd5, set, "Crawled = Crawled + 1", "Attempts = 0"); err != nil {
 		return err
@@ -86,17 +87,17 @@ func (c *schema) markTemplateCrawled(template wire.URL, known bool) error {
 }
 
 // holdRow gives an existing row to the batch unless another batch holds it.
-func (c *schema) holdRow(first wire.URL, template string) error {
+func (c *schemaTake) holdRow(first wire.URL, template string) error {
 	row, known := c.rows[first.URLMd5]
 	if !known || c.isHeldElsewhere(row) || first.URLMd5 == template {
 		return nil
 	}
-	set := wire.Patch{"Status": int64(wire.StatusSelectedCrawling), "State": int64(wire.URLEnabled), "Batch_Id": c.batchID, "TcDate": c.Now}
+	set := schema.Patch{"Status": int64(wire.StatusSelectedCrawling), "State": int64(wire.URLEnabled), "Batch_Id": c.batchID, "TcDate": c.Now}
 	return c.SetRow(c.URLsTarget("first", c.site), first.URLMd5, set)
 }
 
 // renewRows makes existing rows new that no batch holds.
-func (c *schema) renewRows(others []wire.URL, except ...string) error {
+func (c *schemaTake) renewRows(others []wire.URL, except ...string) error {
 	var free []string
 	seen := map[string]bool{}
 	for _, u := range others {
@@ -106,7 +107,7 @@ func (c *schema) renewRows(others []wire.URL, except ...string) error {
 			free = append(free, u.URLMd5)
 		}
 	}
-	set := wire.Patch{"Status": int64(wire.StatusNew), "State": int64(wire.URLEnabled), "TcDate": c.Now, "UDate": c.Now}
+	set := schema.Patch{"Status": int64(wire.StatusNew), "State": int64(wire.URLEnabled), "TcDate": c.Now, "UDate": c.Now}
 	if err := c.SetKeys(c.URLsTarget("schema", c.site), free, set, "Crawled = Crawled + 1"); err != nil {
 		return err
 	}
@@ -114,7 +115,7 @@ func (c *schema) renewRows(others []wire.URL, except ...string) error {
 }
 
 // insertMissing adds the missing rows.
-func (c *schema) insertMissing(template, first wire.URL, others []wire.URL) error {
+func (c *schemaTake) insertMissing(template, first wire.URL, others []wire.URL) error {
 	rows := []*wire.URL{}
 	seen := map[string]bool{}
 	add := func(u wire.URL) {

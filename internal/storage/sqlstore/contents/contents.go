@@ -10,6 +10,8 @@ import (
 	"hce/dc/internal/storage/sqldb"
 	"hce/dc/internal/storage/sqlstore/tables"
 	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/lenient"
+	"hce/dc/internal/wire/schema"
 	"hce/dc/internal/wire/zpack"
 )
 
@@ -19,7 +21,7 @@ import (
 //
 // Each method is one transaction. A site is given by its id as stored; "" is the general
 // site. The id of an entry has 1 to 32 letters, digits, - or _. Any other id is a
-// *wire.FieldError, and nothing is changed.
+// *lenient.FieldError, and nothing is changed.
 type Contents struct{ s *Store }
 
 // Contents returns the processed contents in the store's database.
@@ -157,7 +159,7 @@ func (c *Contents) Dates(ctx context.Context, site string, ids ...string) (map[s
 	dates := map[string]time.Time{}
 	err := c.runIfExists(ctx, c.s.run.Read, "Dates", site, ids, func(t *contentsTx) error {
 		clear(dates)
-		return t.forEachEntry("id, CDate", ids, tables.ScanPair(func(id string, date sql.NullString) { dates[id], _ = wire.Date(date.String).Time() }))
+		return t.forEachEntry("id, CDate", ids, tables.ScanPair(func(id string, date sql.NullString) { dates[id], _ = schema.Date(date.String).Time() }))
 	})
 	return dates, err
 }
@@ -191,7 +193,7 @@ func (c *Contents) runChecked(ctx context.Context, run tables.Transact[*tx], op,
 	}
 	for _, id := range ids {
 		if wire.CheckSiteID("", "", id) != nil { // ids of entries follow the same rule
-			return &wire.FieldError{Object: "Contents", Field: "id", Value: fmt.Sprintf("%.100q", id), Reason: "is not an id: 1 to 32 letters, digits, - or _"}
+			return &lenient.FieldError{Object: "Contents", Field: "id", Value: fmt.Sprintf("%.100q", id), Reason: "is not an id: 1 to 32 letters, digits, - or _"}
 		}
 	}
 	return run(ctx, "Contents."+op, func(t *tx) error {
@@ -221,7 +223,7 @@ func (t *contentsTx) putEntries(entries []wire.Entry, now time.Time) error {
 		if e.CDate.IsZero() {
 			e.CDate = now
 		}
-		return []any{t.site, e.ID, zpack.Seal(e.ID, e.CDate, e.Data), string(wire.DateOf(e.CDate))}
+		return []any{t.site, e.ID, zpack.Seal(e.ID, e.CDate, e.Data), string(schema.DateOf(e.CDate))}
 	})
 	return t.InsertRows("REPLACE INTO "+t.contents+" (Site_Id, id, data, CDate)", rows)
 }
@@ -244,7 +246,7 @@ func scanEntry(scan func(...any) error) (wire.Entry, error) {
 	var e wire.Entry
 	var date sql.NullString
 	err := scan(&e.ID, &e.Data, &date)
-	e.CDate, _ = wire.Date(date.String).Time()
+	e.CDate, _ = schema.Date(date.String).Time()
 	if err != nil {
 		return e, err
 	}

@@ -11,6 +11,7 @@ import (
 	"hce/dc/internal/storage/sqlstore/limits"
 	"hce/dc/internal/storage/sqlstore/tables"
 	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/schema"
 )
 
 // The counters of a site (docs/spec/storage.md 4.0.4) change in the transaction that
@@ -89,7 +90,7 @@ func (t *Tx) TallyRows(site string, md5s []string) (Tally, error) {
 }
 
 // TallyColumns are the columns of a URL that the counters depend on.
-var TallyColumns = slices.DeleteFunc(slices.Clone(wire.URLColumns), func(c wire.Column) bool {
+var TallyColumns = slices.DeleteFunc(slices.Clone(wire.URLColumns), func(c schema.Column) bool {
 	return !slices.Contains([]string{"Status", "Crawled", "Processed", "Size", "ErrorMask", "ContentType", "ParentMd5", "TagsCount", "CrawlingTime"}, c.Name)
 })
 
@@ -132,9 +133,9 @@ func (a *Tally) addRow(u *wire.URL) {
 }
 
 // IsPlainChange reports whether a change by p can be followed without the database.
-func IsPlainChange(p wire.Patch) bool {
-	return !slices.ContainsFunc(TallyColumns, func(c wire.Column) bool {
-		_, is := p[c.Name].(wire.Expr)
+func IsPlainChange(p schema.Patch) bool {
+	return !slices.ContainsFunc(TallyColumns, func(c schema.Column) bool {
+		_, is := p[c.Name].(schema.Expr)
 		return is
 	})
 }
@@ -217,7 +218,7 @@ func (t *Tx) addDifference(site string, before, after Tally) error {
 }
 
 // WithoutCounted returns p without the columns that the counters set.
-func WithoutCounted(p wire.Patch) wire.Patch {
+func WithoutCounted(p schema.Patch) schema.Patch {
 	p = tables.ClonePatch(p)
 	for _, name := range CountedColumns {
 		delete(p, name)

@@ -6,13 +6,14 @@ import (
 	"hce/dc/internal/storage/sqldb"
 	"hce/dc/internal/storage/sqlstore/tables"
 	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/schema"
 )
 
 // createdAt is the place of CDate in a row.
-var createdAt = slices.IndexFunc(wire.URLColumns, func(c wire.Column) bool { return c.Name == "CDate" })
+var createdAt = slices.IndexFunc(wire.URLColumns, func(c schema.Column) bool { return c.Name == "CDate" })
 
 // AddURLs inserts complete rows of a site and counts them. The keys must be new and
-// unique. Values are adapted to their columns (wire.Column.Fit), because most rows are
+// unique. Values are adapted to their columns (schema.Column.Fit), because most rows are
 // links of pages.
 func (t *Tx) AddURLs(site string, urls []*wire.URL) error {
 	if len(urls) == 0 {
@@ -21,9 +22,9 @@ func (t *Tx) AddURLs(site string, urls []*wire.URL) error {
 	rows := make([][]any, len(urls))
 	for i, u := range urls {
 		u.SiteID = site
-		rows[i] = wire.FitRow(u, wire.URLColumns)
+		rows[i] = schema.FitRow(u, wire.URLColumns)
 		if u.CDate == "" {
-			u.CDate, rows[i][createdAt] = wire.Date(t.Now), t.Now
+			u.CDate, rows[i][createdAt] = schema.Date(t.Now), t.Now
 		}
 	}
 	columns, rows := withoutDefaults(rows)
@@ -50,7 +51,7 @@ var OwnDefaults = []string{"Site_Id", "Status", "RequestDelay", "ProcessingDelay
 
 // withoutDefaults leaves out the columns in which all rows have the default of the database: most
 // columns of a new link. To pass and to parse them is half of the work of an INSERT.
-func withoutDefaults(rows [][]any) (columns []wire.Column, short [][]any) {
+func withoutDefaults(rows [][]any) (columns []schema.Column, short [][]any) {
 	var kept []int
 	for i, c := range wire.URLColumns {
 		differs := func(row []any) bool { return !IsZero(row[i]) }
@@ -85,7 +86,7 @@ func (t *Tx) CopyToDeleted(site string) string {
 }
 
 // SetURLs changes rows of g's site and updates the counters.
-func (t *Tx) SetURLs(g tables.Target, rows []tables.URLStatus, set wire.Patch) error {
+func (t *Tx) SetURLs(g tables.Target, rows []tables.URLStatus, set schema.Patch) error {
 	keys := tables.MD5sOf(rows)
 	return t.RunCounted(g.Site, keys, func() error { return t.SetKeys(g, keys, set) })
 }

@@ -9,6 +9,7 @@ import (
 	"hce/dc/internal/storage/sqldb"
 	"hce/dc/internal/storage/sqlstore/tables"
 	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/schema"
 )
 
 // Codes of the journal log_<site>; a code 1 to 7 is a Status (docs/spec/storage.md 1.8).
@@ -130,7 +131,7 @@ func (s *Statistics) RecordInsert(md5 string, status int64, object any) error {
 }
 
 // RecordUpdates records that rows were changed, and their new Status.
-func (s *Statistics) RecordUpdates(rows []tables.URLStatus, set wire.Patch) error {
+func (s *Statistics) RecordUpdates(rows []tables.URLStatus, set schema.Patch) error {
 	status, given := set["Status"].(int64)
 	var moved []string
 	for _, row := range rows {

@@ -9,6 +9,7 @@ import (
 	"hce/dc/internal/storage/sqldb"
 	"hce/dc/internal/storage/sqlstore/tables"
 	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/schema"
 )
 
 // finder resolves the tables of the specification in a query of SQL_CUSTOM. It replaces
@@ -24,7 +25,7 @@ type finder struct {
 // foundTable is a table that the query reads.
 type foundTable struct {
 	expr.Table
-	columns []wire.Column
+	columns []schema.Column
 	name    string // in the database, quoted
 	site    string // the site of a table of SiteTables, or ""
 	counted bool   // counters of the site depend on the table
@@ -120,7 +121,7 @@ func (f *finder) expandStars(fields []expr.Field) []expr.Field {
 				continue
 			}
 			for _, c := range t.columns {
-				list = append(list, expr.Field{Name: c.Name, Time: c.Kind == wire.KindDate, Decimals: -1})
+				list = append(list, expr.Field{Name: c.Name, Time: c.Kind == schema.KindDate, Decimals: -1})
 			}
 		}
 	}

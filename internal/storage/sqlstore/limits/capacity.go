@@ -3,7 +3,7 @@ package limits
 import (
 	"math"
 
-	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/errormask"
 )
 
 // Capacity has the limits of a site and its current size. A limit of 0 means no limit.
@@ -39,9 +39,9 @@ func (c Capacity) RoomLeft() int {
 
 // ExhaustedBit is the bit of the limit that leaves the least room (docs/spec/processing.md 1.7,
 // docs/spec/DECISIONS.md 2).
-func (c Capacity) ExhaustedBit() wire.ErrorMask {
+func (c Capacity) ExhaustedBit() errormask.Mask {
 	if c.MaxURLs > 0 && (c.MaxResources <= 0 || c.mayHave()-c.URLs <= c.MaxResources-c.resources) {
-		return wire.ErrMaxItems
+		return errormask.MaxItems
 	}
-	return wire.ErrSiteMaxResources
+	return errormask.SiteMaxResources
 }

@@ -10,6 +10,9 @@ import (
 	"hce/dc/internal/storage/sqldb"
 	"hce/dc/internal/storage/sqlstore/tables"
 	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/cluster"
+	"hce/dc/internal/wire/errormask"
+	"hce/dc/internal/wire/schema"
 )
 
 // In a cluster the limits of a site hold for all nodes together (docs/decisions/0019-quota.md). The row
@@ -41,7 +44,7 @@ func (c Capacity) mayHave() int64 {
 
 // MayGrow reports whether the lease of URLs may become larger.
 func (c Capacity) MayGrow() bool {
-	return c.leased && c.MaxURLs > c.leaseURLs && (c.final&finalBit(wire.QuotaURLs) == 0 || c.now >= c.until)
+	return c.leased && c.MaxURLs > c.leaseURLs && (c.final&finalBit(cluster.QuotaURLs) == 0 || c.now >= c.until)
 }
 
 // roomWithoutLease is left without the lease.
@@ -72,7 +75,7 @@ func (t *Tx) ShrinkLease(site string) error {
 var leaseColumns = []string{"State", "MaxURLs", "MaxResources", "MaxErrors"}
 
 // ChangeLease follows a change of columns of a site.
-func (t *Tx) ChangeLease(site string, set wire.Patch) error {
+func (t *Tx) ChangeLease(site string, set schema.Patch) error {
 	for _, name := range leaseColumns {
 		if set[name] != nil {
 			return t.ShrinkLease(site)
@@ -82,7 +85,7 @@ func (t *Tx) ChangeLease(site string, set wire.Patch) error {
 }
 
 // TouchSite is site_touch, and on a node of a cluster asks for a larger lease if need be.
-func (t *Tx) TouchSite(site string, mask wire.ErrorMask) error {
+func (t *Tx) TouchSite(site string, mask errormask.Mask) error {
 	name := "site_touch"
 	if t.Place.Active() {
 		name = "site_touch_leased"
@@ -151,14 +154,14 @@ func (t *Tx) HoldLinks(site string, c Capacity, links []*wire.URL) (dropped int,
 
 // heldLink is a link that will be requested. The entry of a feed, which has its contents with it, becomes
 // such a link.
-func (t *Tx) heldLink(site string, u wire.URL) wire.LinkOut {
+func (t *Tx) heldLink(site string, u wire.URL) cluster.LinkOut {
 	if u.Status != wire.StatusNew {
 		u.Type, u.Status, u.Crawled, u.HTTPCode, u.Size = wire.TypeSingle, wire.StatusNew, 0, 0, 0
 		u.ContentType, u.ContentMask, u.RawContentMd5 = "", 0, ""
 	}
 	u.SiteID, u.BatchID = site, 0
-	u.CDate = cmp.Or(u.CDate, wire.Date(t.Now))
-	return wire.LinkOut(u)
+	u.CDate = cmp.Or(u.CDate, schema.Date(t.Now))
+	return cluster.LinkOut(u)
 }
 
 // RoomOf returns how many rows of a site may be selected; below 0: any number.
@@ -169,10 +172,10 @@ func RoomOf(limit, lease, used int64) int64 {
 	return max(min(limit, lease)-used, 0)
 }
 
-// QuotaRead reports leases of sites; see wire.QuotaReadRequest. A named site that is unknown is Gone.
-func (s *Store) QuotaRead(ctx context.Context, r wire.QuotaReadRequest) (wire.QuotaReports, error) {
-	return tables.RunForResult(ctx, s.run.Read, "QuotaRead", func(t *Tx) (wire.QuotaReports, error) {
-		answer := wire.QuotaReports{Reports: []wire.QuotaReport{}}
+// QuotaRead reports leases of sites; see cluster.QuotaReadRequest. A named site that is unknown is Gone.
+func (s *Store) QuotaRead(ctx context.Context, r cluster.QuotaReadRequest) (cluster.QuotaReports, error) {
+	return tables.RunForResult(ctx, s.run.Read, "QuotaRead", func(t *Tx) (cluster.QuotaReports, error) {
+		answer := cluster.QuotaReports{Reports: []cluster.QuotaReport{}}
 		ids := []string{r.Site}
 		if r.Site == "" {
 			name := "leases_active"
@@ -180,7 +183,7 @@ func (s *Store) QuotaRead(ctx context.Context, r wire.QuotaReadRequest) (wire.Qu
 				name = "leases_wanted"
 			}
 			var err error
-			if ids, err = tables.NamedColumn[string](t.tableTx, name, r.After, cmp.Or(r.Max, wire.MostReports)); err != nil {
+			if ids, err = tables.NamedColumn[string](t.tableTx, name, r.After, cmp.Or(r.Max, cluster.MostReports)); err != nil {
 				return answer, err
 			}
 		}
@@ -197,7 +200,7 @@ func (s *Store) QuotaRead(ctx context.Context, r wire.QuotaReadRequest) (wire.Qu
 
 // SiteLease is the lease of one site as it is stored.
 type SiteLease struct {
-	wire.QuotaReport
+	cluster.QuotaReport
 	final, until int64
 	held         bool // links wait
 }
@@ -207,15 +210,15 @@ func (t *Tx) ReadLease(site string) (l SiteLease, err error) {
 	l.Site = site
 	var state, fresh, resources, busy int64
 	r := &l.QuotaReport
-	known, err := t.Get("lease", []any{site}, &state, &fresh, &r.Limit[wire.QuotaURLs], &r.Limit[wire.QuotaResources], &r.Limit[wire.QuotaErrors],
-		&r.Used[wire.QuotaURLs], &resources, &busy, &r.Used[wire.QuotaErrors],
-		&r.Seq, &r.Lease[wire.QuotaURLs], &r.Lease[wire.QuotaResources], &r.Lease[wire.QuotaErrors], &l.final, &l.until)
+	known, err := t.Get("lease", []any{site}, &state, &fresh, &r.Limit[cluster.QuotaURLs], &r.Limit[cluster.QuotaResources], &r.Limit[cluster.QuotaErrors],
+		&r.Used[cluster.QuotaURLs], &resources, &busy, &r.Used[cluster.QuotaErrors],
+		&r.Seq, &r.Lease[cluster.QuotaURLs], &r.Lease[cluster.QuotaResources], &r.Lease[cluster.QuotaErrors], &l.final, &l.until)
 	if err != nil || !known {
 		r.Gone = !known
 		return l, err
 	}
 	r.Active = state == wire.SiteActive
-	r.Used[wire.QuotaResources], r.Busy[wire.QuotaResources] = resources+busy, busy
+	r.Used[cluster.QuotaResources], r.Busy[cluster.QuotaResources] = resources+busy, busy
 	if l.held, err = t.Get("links_held_any", []any{site}, new(int)); err != nil {
 		return l, err
 	}
@@ -223,16 +226,16 @@ func (t *Tx) ReadLease(site string) (l SiteLease, err error) {
 	for k, limit := range r.Limit {
 		r.Wants[k] = limit > r.Lease[k] && 2*r.Used[k] > r.Lease[k]
 	}
-	r.Short = wire.Kinds{
-		wire.QuotaURLs:      l.held,
-		wire.QuotaResources: work && RoomOf(r.Limit[wire.QuotaResources], r.Lease[wire.QuotaResources], r.Used[wire.QuotaResources]) == 0,
-		wire.QuotaErrors:    work && r.Limit[wire.QuotaErrors] > 0 && r.Used[wire.QuotaErrors] > min(r.Limit[wire.QuotaErrors], r.Lease[wire.QuotaErrors]),
+	r.Short = cluster.Kinds{
+		cluster.QuotaURLs:      l.held,
+		cluster.QuotaResources: work && RoomOf(r.Limit[cluster.QuotaResources], r.Lease[cluster.QuotaResources], r.Used[cluster.QuotaResources]) == 0,
+		cluster.QuotaErrors:    work && r.Limit[cluster.QuotaErrors] > 0 && r.Used[cluster.QuotaErrors] > min(r.Limit[cluster.QuotaErrors], r.Lease[cluster.QuotaErrors]),
 	}
 	return l, nil
 }
 
 // ApplyOrder stores an order that is not older than the last one.
-func (t *Tx) ApplyOrder(site string, o wire.QuotaOrder) error {
+func (t *Tx) ApplyOrder(site string, o cluster.QuotaOrder) error {
 	l, err := t.ReadLease(site)
 	if err != nil || o.Seq < l.Seq {
 		return err
@@ -244,7 +247,7 @@ func (t *Tx) ApplyOrder(site string, o wire.QuotaOrder) error {
 	for k := range lease {
 		switch {
 		case o.Seq == l.Seq: // a repetition
-		case o.Lease[k] == wire.QuotaReturn:
+		case o.Lease[k] == cluster.QuotaReturn:
 			lease[k] = min(l.Lease[k], l.Used[k])
 		case o.Limit[k] != l.Limit[k]: // the client has changed the limit since
 			lease[k] = min(l.Lease[k], o.Lease[k])
@@ -256,7 +259,7 @@ func (t *Tx) ApplyOrder(site string, o wire.QuotaOrder) error {
 		}
 	}
 	if o.Seq > l.Seq {
-		_, err = t.Do("lease_set", o.Seq, lease[wire.QuotaURLs], lease[wire.QuotaResources], lease[wire.QuotaErrors], final, t.Time.Add(FinalTime).Unix(), site)
+		_, err = t.Do("lease_set", o.Seq, lease[cluster.QuotaURLs], lease[cluster.QuotaResources], lease[cluster.QuotaErrors], final, t.Time.Add(FinalTime).Unix(), site)
 	}
 	if err == nil && o.Seq > l.Seq && o.Suspend != 0 && l.Active && o.Limit == l.Limit {
 		_, err = t.Do("site_suspend", t.Now, int64(o.Suspend), int64(o.Suspend), 0, site)

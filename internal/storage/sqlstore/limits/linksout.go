@@ -11,6 +11,8 @@ import (
 	"hce/dc/internal/storage/sqldb"
 	"hce/dc/internal/storage/sqlstore/tables"
 	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/cluster"
+	"hce/dc/internal/wire/schema"
 	"hce/dc/internal/wire/zpack"
 )
 
@@ -66,15 +68,15 @@ func (t *Tx) QueueLinks(site string, links []*wire.URL) error {
 		return err
 	}
 	var keys [][]any
-	var fresh []wire.LinkOut
+	var fresh []cluster.LinkOut
 	for _, u := range links {
 		if met[u.URLMd5] {
 			continue
 		}
 		met[u.URLMd5] = true
-		row := wire.LinkOut(*u)
+		row := cluster.LinkOut(*u)
 		row.SiteID, row.BatchID = site, 0
-		row.CDate = cmp.Or(row.CDate, wire.Date(t.Now))
+		row.CDate = cmp.Or(row.CDate, schema.Date(t.Now))
 		keys, fresh = append(keys, []any{site, u.URLMd5}), append(fresh, row)
 	}
 	if len(keys) == 0 {
@@ -92,8 +94,8 @@ func (t *Tx) queuedKeys(site string, md5s []string) (map[string]bool, error) {
 }
 
 // bundleLinks stores links, in bundles of one owner and at most MaxBundle bytes, or of one link.
-func (t *Tx) bundleLinks(site string, links []wire.LinkOut) error {
-	open := map[string]*wire.LinkText{}
+func (t *Tx) bundleLinks(site string, links []cluster.LinkOut) error {
+	open := map[string]*cluster.LinkText{}
 	var rows [][]any
 	keep := func(owner string) {
 		rows = append(rows, []any{site, owner, open[owner].N, open[owner].JSON()})
@@ -103,7 +105,7 @@ func (t *Tx) bundleLinks(site string, links []wire.LinkOut) error {
 		owner := t.Place.OwnerOfURL(links[i].URL)
 		for added := false; !added; {
 			if open[owner] == nil {
-				open[owner] = &wire.LinkText{}
+				open[owner] = &cluster.LinkText{}
 			}
 			var err error
 			if added, err = open[owner].Add(&links[i], MaxBundle); err != nil {
@@ -128,7 +130,7 @@ type waitingBundle struct {
 
 func (w *waitingBundle) scanTargets() []any { return []any{&w.id, &w.site, &w.owner, &w.n, &w.text} }
 
-func (w *waitingBundle) decodeLinks() (list wire.LinkList, err error) {
+func (w *waitingBundle) decodeLinks() (list cluster.LinkList, err error) {
 	if err = json.Unmarshal([]byte(w.text), &list); err != nil {
 		err = fmt.Errorf("read waiting bundle %d: %w", w.id, err)
 	}
@@ -143,12 +145,12 @@ const (
 
 // LinksTake returns the oldest bundles that wait for other nodes, in groups of one owner. Without
 // links it writes nothing. It packs the messages after its transaction.
-func (s *Store) LinksTake(ctx context.Context, r wire.LinksTakeRequest) (wire.LinksTaken, error) {
+func (s *Store) LinksTake(ctx context.Context, r cluster.LinksTakeRequest) (cluster.LinksTaken, error) {
 	waits, err := tables.RunForResult(ctx, s.run.Read, "LinksTake", func(t *Tx) (bool, error) { return t.Get("links_any", nil, new(int)) })
 	if err != nil || !waits {
-		return wire.LinksTaken{Owners: []wire.LinkGroup{}}, err
+		return cluster.LinksTaken{Owners: []cluster.LinkGroup{}}, err
 	}
-	taken, err := tables.RunForResult(ctx, s.run.Update, "LinksTake", func(t *Tx) (taken wire.LinksTaken, err error) {
+	taken, err := tables.RunForResult(ctx, s.run.Update, "LinksTake", func(t *Tx) (taken cluster.LinksTaken, err error) {
 		for len(taken.Owners) == 0 { // until no bundle got another owner
 			rows, err := t.bundlesAfter(0, cmp.Or(r.Max, defaultTake))
 			if err == nil {
@@ -176,8 +178,8 @@ func (t *Tx) bundlesAfter(id, limit int64) (rows []waitingBundle, err error) {
 
 // groupBundles joins bundles of one owner to messages of at most size bytes, or of one bundle, which are not packed
 // yet. Bundles of a node that has left go to the new owners of their hosts.
-func (t *Tx) groupBundles(rows []waitingBundle, size int) ([]wire.LinkGroup, error) {
-	groups := []wire.LinkGroup{}
+func (t *Tx) groupBundles(rows []waitingBundle, size int) ([]cluster.LinkGroup, error) {
+	groups := []cluster.LinkGroup{}
 	open := map[string]int{} // place of the group of an owner
 	for _, w := range rows {
 		if !slices.Contains(t.Place.Members, w.owner) && !slices.Contains(t.Place.Previous, w.owner) {
@@ -190,7 +192,7 @@ func (t *Tx) groupBundles(rows []waitingBundle, size int) ([]wire.LinkGroup, err
 		if !ok || len(groups[at].Message)+len(w.text) > size {
 			at = len(groups)
 			open[w.owner] = at
-			groups = append(groups, wire.LinkGroup{Owner: w.owner})
+			groups = append(groups, cluster.LinkGroup{Owner: w.owner})
 		}
 		g := &groups[at]
 		begin := ","
@@ -223,7 +225,7 @@ func (t *Tx) removeBundles(ids []int64) (int64, error) {
 }
 
 // LinksSent removes bundles of LinksTake that are stored elsewhere. It returns their number.
-func (s *Store) LinksSent(ctx context.Context, r wire.LinksSentRequest) (removed int64, err error) {
+func (s *Store) LinksSent(ctx context.Context, r cluster.LinksSentRequest) (removed int64, err error) {
 	return tables.RunForResult(ctx, s.run.Update, "LinksSent", func(t *Tx) (int64, error) { return t.removeBundles(r.IDs) })
 }
 
@@ -257,7 +259,7 @@ func (t *Tx) checkBundle(w waitingBundle, report func(fault string)) error {
 		report(fmt.Sprintf("bundle %d of links waits for node %s and cannot be read: delete its row of links_waiting", w.id, w.owner))
 		return nil
 	}
-	known, err := t.queuedKeys(w.site, tables.MapSlice(links, func(l wire.LinkOut) string { return l.URLMd5 }))
+	known, err := t.queuedKeys(w.site, tables.MapSlice(links, func(l cluster.LinkOut) string { return l.URLMd5 }))
 	if missing := len(links) - len(known); err == nil && missing > 0 {
 		report(fmt.Sprintf("%d links of site %s in bundle %d wait for another node and have no key: they may be sent twice", missing, w.site, w.id))
 	}

@@ -9,7 +9,9 @@ import (
 	"hce/dc/internal/storage/sqlstore/counters"
 	"hce/dc/internal/storage/sqlstore/tables"
 	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/cluster"
 	"hce/dc/internal/wire/placement"
+	"hce/dc/internal/wire/schema"
 )
 
 // Hosts move between the nodes of a cluster in steps (docs/decisions/0018-moving-hosts.md). This is
@@ -41,7 +43,7 @@ const hostsPage = 2000
 
 // HostsLeaving looks at the next rows of a site, in the order of their keys, and returns those that the
 // step moves. Last is the last key that it saw; "" at the end of the site.
-func (s *Store) HostsLeaving(ctx context.Context, m wire.HostsMove, site, after string) (list []LeavingURL, last string, err error) {
+func (s *Store) HostsLeaving(ctx context.Context, m cluster.HostsMove, site, after string) (list []LeavingURL, last string, err error) {
 	err = s.run.Read(ctx, "HostsLeaving", func(t *tx) (err error) {
 		list, last, err = t.leavingURLs(m, site, after)
 		return err
@@ -49,7 +51,7 @@ func (s *Store) HostsLeaving(ctx context.Context, m wire.HostsMove, site, after 
 	return list, last, err
 }
 
-func (t *tx) leavingURLs(m wire.HostsMove, site, after string) (list []LeavingURL, last string, err error) {
+func (t *tx) leavingURLs(m cluster.HostsMove, site, after string) (list []LeavingURL, last string, err error) {
 	n := 0
 	err = t.Of(site).All("keys_page", []any{site, after, hostsPage}, tables.ScanPair(func(md5, url string) {
 		n, last = n+1, md5
@@ -101,7 +103,7 @@ func (t *tx) releasedRow(u wire.URL) wire.URL {
 	default:
 		return u
 	}
-	u.State, u.BatchID, u.TcDate = wire.URLEnabled, 0, wire.Date(t.Now)
+	u.State, u.BatchID, u.TcDate = wire.URLEnabled, 0, schema.Date(t.Now)
 	return u
 }
 
@@ -146,15 +148,15 @@ func (s *Store) AllProxies(ctx context.Context) ([]wire.Proxy, error) {
 }
 
 // HostsCame reports whether HostsArrive has stored a pack.
-func (s *Store) HostsCame(ctx context.Context, r wire.HostsUnpackRequest) (bool, error) {
+func (s *Store) HostsCame(ctx context.Context, r cluster.HostsUnpackRequest) (bool, error) {
 	return tables.RunForResult(ctx, s.run.Read, "HostsCame", func(t *tx) (bool, error) {
 		return t.Get("hosts_in_find", []any{r.Epoch, r.Group, r.From}, new(int))
 	})
 }
 
 // HostsState counts the rows of this node, and names the nodes whose hosts came in a step.
-func (s *Store) HostsState(ctx context.Context, r wire.HostsStateRequest) (wire.HostsCounted, error) {
-	return tables.RunForResult(ctx, s.run.Read, "HostsState", func(t *tx) (c wire.HostsCounted, err error) {
+func (s *Store) HostsState(ctx context.Context, r cluster.HostsStateRequest) (cluster.HostsCounted, error) {
+	return tables.RunForResult(ctx, s.run.Read, "HostsState", func(t *tx) (c cluster.HostsCounted, err error) {
 		c.Came = []string{}
 		if _, err = t.Get("hosts_rows", nil, &c.Rows); err != nil {
 			return c, err
@@ -164,7 +166,7 @@ func (s *Store) HostsState(ctx context.Context, r wire.HostsStateRequest) (wire.
 }
 
 // HostsLeft reports whether HostsDrop has ended a step.
-func (s *Store) HostsLeft(ctx context.Context, m wire.HostsMove) (bool, error) {
+func (s *Store) HostsLeft(ctx context.Context, m cluster.HostsMove) (bool, error) {
 	return tables.RunForResult(ctx, s.run.Read, "HostsLeft", func(t *tx) (bool, error) {
 		return t.Get("hosts_out_find", []any{m.Epoch, m.Moved}, new(int))
 	})
@@ -172,14 +174,14 @@ func (s *Store) HostsLeft(ctx context.Context, m wire.HostsMove) (bool, error) {
 
 // HostsArrive stores the sites and rows that read passes to Arriving, and notes the pack, in one
 // transaction. It may call read several times. A row that exists is replaced.
-func (s *Store) HostsArrive(ctx context.Context, r wire.HostsUnpackRequest, read func(*Arriving) error) (wire.HostsMoved, error) {
-	return tables.RunForResult(ctx, s.run.Update, "HostsArrive", func(t *tx) (moved wire.HostsMoved, err error) {
+func (s *Store) HostsArrive(ctx context.Context, r cluster.HostsUnpackRequest, read func(*Arriving) error) (cluster.HostsMoved, error) {
+	return tables.RunForResult(ctx, s.run.Update, "HostsArrive", func(t *tx) (moved cluster.HostsMoved, err error) {
 		text, err := t.DB.Text("hosts_in_put", "")
 		if err != nil {
 			return moved, err
 		}
 		if _, first, err := t.Insert(text, r.Epoch, r.Group, r.From); err != nil || !first {
-			return wire.HostsMoved{Repeated: err == nil}, err
+			return cluster.HostsMoved{Repeated: err == nil}, err
 		}
 		if _, err := t.Do("hosts_in_forget", r.Epoch); err != nil {
 			return moved, err
@@ -188,7 +190,7 @@ func (s *Store) HostsArrive(ctx context.Context, r wire.HostsUnpackRequest, read
 		if err = read(a); err == nil {
 			err = a.storeQueued()
 		}
-		return wire.HostsMoved{Rows: a.rows}, err
+		return cluster.HostsMoved{Rows: a.rows}, err
 	})
 }
 
@@ -207,7 +209,7 @@ const arrivingPage = 200
 // Proxies stores the missing ones of proxies.
 func (a *Arriving) Proxies(list []wire.Proxy) error {
 	for i := range list {
-		row := wire.PatchOf(&list[i], wire.ProxyColumns)
+		row := schema.PatchOf(&list[i], wire.ProxyColumns)
 		delete(row, "Id")
 		if _, err := a.InsertRow(a.ProxyTarget("Proxy", list[i].SiteID), row); err != nil {
 			return err
@@ -232,7 +234,7 @@ func (a *Arriving) Site(moved *MovedSite, newNode bool) error {
 			return err
 		}
 	}
-	if err := a.importSite(id, counters.WithoutCounted(wire.PatchOf(&moved.Site, wire.SiteColumns))); err != nil {
+	if err := a.importSite(id, counters.WithoutCounted(schema.PatchOf(&moved.Site, wire.SiteColumns))); err != nil {
 		return err
 	}
 	if _, err := a.Of(id).Do("site_deleted_count", id, id); err != nil {
@@ -244,9 +246,9 @@ func (a *Arriving) Site(moved *MovedSite, newNode bool) error {
 	if err := a.PutList("Site.properties", tables.PropertiesInfo, id, patchesOf(moved.Site.Properties, wire.PropertyColumns)); err != nil {
 		return err
 	}
-	roots := make([]wire.Patch, 0, len(moved.Site.URLs))
+	roots := make([]schema.Patch, 0, len(moved.Site.URLs))
 	for i := range moved.Site.URLs {
-		root := wire.PatchOf(&moved.Site.URLs[i].URL, wire.URLColumns)
+		root := schema.PatchOf(&moved.Site.URLs[i].URL, wire.URLColumns)
 		root["User_Id"] = moved.Site.URLs[i].UserID
 		roots = append(roots, root)
 	}
@@ -256,10 +258,10 @@ func (a *Arriving) Site(moved *MovedSite, newNode bool) error {
 	return a.SetAttributes(id, "", moved.Attributes)
 }
 
-func patchesOf[T any](rows []T, columns []wire.Column) []wire.Patch {
-	list := make([]wire.Patch, len(rows))
+func patchesOf[T any](rows []T, columns []schema.Column) []schema.Patch {
+	list := make([]schema.Patch, len(rows))
 	for i := range rows {
-		list[i] = wire.PatchOf(&rows[i], columns)
+		list[i] = schema.PatchOf(&rows[i], columns)
 	}
 	return list
 }
@@ -286,14 +288,14 @@ func (a *Arriving) storeQueued() error {
 		return err
 	}
 	md5s := tables.MapSlice(queue, func(u MovedURL) string { return u.Row.URLMd5 })
-	var rows, attributes, freqs, log []wire.Patch
+	var rows, attributes, freqs, log []schema.Patch
 	for i := range queue {
 		u := &queue[i]
-		row := wire.PatchOf(&u.Row, wire.URLColumns)
+		row := schema.PatchOf(&u.Row, wire.URLColumns)
 		row["Attempts"] = u.Attempts
 		rows = append(rows, row)
 		for _, at := range u.Row.Attributes {
-			attributes = append(attributes, wire.Patch{"URLMd5": at.URLMd5, "Name": at.Name, "Value": at.Value, "CDate": string(at.CDate)})
+			attributes = append(attributes, schema.Patch{"URLMd5": at.URLMd5, "Name": at.Name, "Value": at.Value, "CDate": string(at.CDate)})
 		}
 		freqs = append(freqs, patchesOf(u.Freqs, wire.FreqColumns)...)
 		log = append(log, patchesOf(u.Log, wire.LogColumns)...)
@@ -318,7 +320,7 @@ func (a *Arriving) storeQueued() error {
 }
 
 // replaceRows deletes the rows of keys and inserts rows.
-func (a *Arriving) replaceRows(site string, md5s []string, rows []wire.Patch, database string, columns []string) error {
+func (a *Arriving) replaceRows(site string, md5s []string, rows []schema.Patch, database string, columns []string) error {
 	if err := a.DeleteKeys(database, site, md5s); err != nil || len(rows) == 0 {
 		return err
 	}
@@ -331,11 +333,11 @@ func (a *Arriving) replaceRows(site string, md5s []string, rows []wire.Patch, da
 
 // HostsDrop deletes the rows that a step moves, with what belongs to them, and puts their contents in
 // the trash. Rows that wait for URL_PURGE stay.
-func (s *Store) HostsDrop(ctx context.Context, r wire.HostsPackRequest) (wire.HostsMoved, error) {
-	var moved wire.HostsMoved
+func (s *Store) HostsDrop(ctx context.Context, r cluster.HostsPackRequest) (cluster.HostsMoved, error) {
+	var moved cluster.HostsMoved
 	left, err := s.HostsLeft(ctx, r.Move)
 	if err != nil || left {
-		return wire.HostsMoved{Repeated: left}, err
+		return cluster.HostsMoved{Repeated: left}, err
 	}
 	sites, err := s.sites.SiteIDs(ctx)
 	for _, site := range sites {
@@ -350,7 +352,7 @@ func (s *Store) HostsDrop(ctx context.Context, r wire.HostsPackRequest) (wire.Ho
 		}
 	}
 	if err != nil {
-		return wire.HostsMoved{}, err
+		return cluster.HostsMoved{}, err
 	}
 	return moved, s.run.Update(ctx, "HostsDrop", func(t *tx) error {
 		if _, err := t.Do("hosts_out_put", r.Move.Epoch, r.Move.Moved); err != nil {
@@ -386,8 +388,8 @@ func (t *tx) dropMoved(id string, md5s []string) error {
 // HostsAdopt gives the root URLs of all sites that this node owns by a placement a new row if they
 // have none, and forgets which links were sent, each site in its own transaction. Links that wait
 // stay. It returns the number of new rows.
-func (s *Store) HostsAdopt(ctx context.Context, r wire.HostsAdoptRequest) (wire.HostsMoved, error) {
-	var moved wire.HostsMoved
+func (s *Store) HostsAdopt(ctx context.Context, r cluster.HostsAdoptRequest) (cluster.HostsMoved, error) {
+	var moved cluster.HostsMoved
 	sites, err := s.sites.SiteIDs(ctx)
 	for _, site := range append(sites, "") { // "": links whose site the owner chooses
 		if err != nil {

@@ -9,6 +9,8 @@ import (
 	"hce/dc/internal/storage/sqlstore/counters"
 	"hce/dc/internal/storage/sqlstore/tables"
 	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/schema"
+	"hce/dc/internal/wire/urlkey"
 )
 
 // Parts of a site for the import. Each part has a bookmark.
@@ -71,7 +73,7 @@ func (t *tx) importBookmarks(id string) (map[string]wire.Bookmark, error) {
 // ImportSite stores a site of the original service with its filters and properties, and
 // marks PartSite as done. The general site replaces the one of the schema. Values must
 // fit their columns; counters begin at 0.
-func (s *Store) ImportSite(ctx context.Context, site wire.Patch, filters, properties []wire.Patch) error {
+func (s *Store) ImportSite(ctx context.Context, site schema.Patch, filters, properties []schema.Patch) error {
 	return s.run.Update(ctx, "ImportSite", func(t *tx) error {
 		id := site.Text("Id")
 		if err := t.importSite(id, counters.WithoutCounted(site)); err != nil {
@@ -87,7 +89,7 @@ func (s *Store) ImportSite(ctx context.Context, site wire.Patch, filters, proper
 	})
 }
 
-func (t *tx) importSite(id string, row wire.Patch) error {
+func (t *tx) importSite(id string, row schema.Patch) error {
 	stored, err := t.StoredID(id)
 	if err != nil {
 		return err
@@ -113,13 +115,13 @@ func (t *tx) importSite(id string, row wire.Patch) error {
 // site must exist (ImportSite). Values must fit their columns. It skips rows whose key
 // exists, and returns the number of stored rows. The keys are those of the original, the md5
 // of the text; the next program that opens the stores renews them.
-func (s *Store) ImportRows(ctx context.Context, id, part string, rows []wire.Patch, next wire.Bookmark) (stored int, err error) {
+func (s *Store) ImportRows(ctx context.Context, id, part string, rows []schema.Patch, next wire.Bookmark) (stored int, err error) {
 	return tables.RunForResult(ctx, s.run.Update, "ImportRows", func(t *tx) (int, error) {
 		id, err := t.OpenSite(id)
 		if err != nil {
 			return 0, err
 		}
-		var fresh []wire.Patch
+		var fresh []schema.Patch
 		if len(rows) > 0 {
 			if rows, err = t.importKeys(id, part, rows); err != nil {
 				return 0, err
@@ -145,18 +147,18 @@ var importColumns = map[string][]string{
 
 // importKeys prepares the keys of rows: NewKeys has to look at URLs with escapes, and may
 // have renewed those of an earlier run.
-func (t *tx) importKeys(id, part string, rows []wire.Patch) ([]wire.Patch, error) {
+func (t *tx) importKeys(id, part string, rows []schema.Patch) ([]schema.Patch, error) {
 	switch part {
 	case PartRoots, PartURLs, PartDeleted:
-		old := slices.ContainsFunc(rows, func(p wire.Patch) bool { return wire.NormalEscapes(p.Text("URL")) != p.Text("URL") })
+		old := slices.ContainsFunc(rows, func(p schema.Patch) bool { return urlkey.NormalEscapes(p.Text("URL")) != p.Text("URL") })
 		if !old {
 			return rows, nil
 		}
 		_, err := t.Do("keys_site", id, oldRows)
 		return rows, err
 	}
-	current, err := t.currentKeys(tables.MapSlice(rows, func(p wire.Patch) string { return p.Text("URLMd5") }))
-	return tables.MapSlice(rows, func(p wire.Patch) wire.Patch {
+	current, err := t.currentKeys(tables.MapSlice(rows, func(p schema.Patch) string { return p.Text("URLMd5") }))
+	return tables.MapSlice(rows, func(p schema.Patch) schema.Patch {
 		if key := current[p.Text("URLMd5")]; key != "" {
 			p = tables.ClonePatch(p)
 			p["URLMd5"] = key
@@ -165,11 +167,11 @@ func (t *tx) importKeys(id, part string, rows []wire.Patch) ([]wire.Patch, error
 	}), err
 }
 
-func columnNames(columns []wire.Column) []string {
-	return tables.MapSlice(columns, func(c wire.Column) string { return c.Name })
+func columnNames(columns []schema.Column) []string {
+	return tables.MapSlice(columns, func(c schema.Column) string { return c.Name })
 }
 
-func (t *tx) importRows(id, part string, rows []wire.Patch) (fresh []wire.Patch, err error) {
+func (t *tx) importRows(id, part string, rows []schema.Patch) (fresh []schema.Patch, err error) {
 	table := map[string]string{
 		PartRoots: t.DB.Table(sqldb.Sites, "sites_urls"), PartURLs: t.SiteTable(sqldb.URLs, id), PartDeleted: t.SiteTable(sqldb.Deleted, id),
 		PartAttributes: t.SiteTable(sqldb.Attributes, id), PartFreqs: t.SiteTable(sqldb.Freqs, id), PartLog: t.SiteTable(sqldb.Logs, id),
@@ -182,20 +184,20 @@ func (t *tx) importRows(id, part string, rows []wire.Patch) (fresh []wire.Patch,
 	case PartDeleted:
 		_, err = t.Do("site_deleted_more", len(fresh), id)
 	case PartURLs:
-		err = t.CountAdded(id, tables.MapSlice(fresh, func(p wire.Patch) string { return p.Text("URLMd5") }))
+		err = t.CountAdded(id, tables.MapSlice(fresh, func(p schema.Patch) string { return p.Text("URLMd5") }))
 	}
 	return fresh, err
 }
 
 // insertAll inserts rows of a site, several with one statement, and returns those whose
 // keys were new. CDate defaults to the current time. Columns that no row has keep their defaults.
-func (t *tx) insertAll(table string, columns []string, site string, patches []wire.Patch) (fresh []wire.Patch, err error) {
+func (t *tx) insertAll(table string, columns []string, site string, patches []schema.Patch) (fresh []schema.Patch, err error) {
 	columns = slices.DeleteFunc(slices.Clone(columns), func(name string) bool {
-		has := func(p wire.Patch) bool { return p[name] != nil }
+		has := func(p schema.Patch) bool { return p[name] != nil }
 		return name != "Site_Id" && name != "CDate" && !slices.ContainsFunc(patches, has)
 	})
 	head := "INSERT INTO " + table + " (`" + strings.Join(columns, "`, `") + "`)"
-	rows := tables.MapSlice(patches, func(p wire.Patch) []any {
+	rows := tables.MapSlice(patches, func(p schema.Patch) []any {
 		return tables.MapSlice(columns, func(name string) any {
 			switch {
 			case name == "Site_Id":
@@ -265,7 +267,7 @@ func (s *Store) ImportedProxies(ctx context.Context) (wire.Bookmark, error) {
 
 // ImportProxies stores proxies and their bookmark in one transaction. Of several proxies
 // with one site and host the first is stored. It returns the number of stored proxies.
-func (s *Store) ImportProxies(ctx context.Context, rows []wire.Patch, next wire.Bookmark) (stored int, err error) {
+func (s *Store) ImportProxies(ctx context.Context, rows []schema.Patch, next wire.Bookmark) (stored int, err error) {
 	return tables.RunForResult(ctx, s.run.Update, "ImportProxies", func(t *tx) (int, error) {
 		stored := 0
 		for _, p := range rows {

@@ -7,10 +7,11 @@ import (
 	"hce/dc/internal/storage/sqldb"
 	"hce/dc/internal/storage/sqlstore/tables"
 	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/urlkey"
 )
 
 // Until schema step "keys" the key of a URL was the md5 of its text. Now it is that of its
-// canonical escapes (wire.KeyOfURL). NewKeys gives rows of the old rule their new keys,
+// canonical escapes (urlkey.Of). NewKeys gives rows of the old rule their new keys,
 // once; docs/decisions/0015-keys-of-canonical-escapes.md has the rules. A site passes these
 // steps. Each can be repeated after a kill, because it only looks for what is left to do:
 //
@@ -200,7 +201,7 @@ func (s *Store) oldKeysAfter(ctx context.Context, site string, kind keyedRows, a
 		n := 0
 		err := t.Of(site).All(kind.page, []any{site, after, keyPage}, tables.ScanPair(func(md5, text string) {
 			n, last = n+1, md5
-			if key := wire.KeyOfURL(text); key != md5 && md5 == wire.Md5(text) {
+			if key := urlkey.Of(text); key != md5 && md5 == wire.Md5(text) {
 				list = append(list, keyChange{md5, key})
 			}
 		}))
@@ -258,7 +259,7 @@ func (t *tx) renewURLs(site string, list []keyChange) (joined int, err error) {
 func (t *tx) renewURL(site string, rows map[string]wire.URL, b *belongings, c keyChange) (joined bool, err error) {
 	row := rows[c.old]
 	held, joined := rows[c.new]
-	if joined && wire.KeyOfURL(held.URL) != c.new {
+	if joined && urlkey.Of(held.URL) != c.new {
 		t.Options.Log.Warn("row keeps its old key: a client gave its new key to another URL", "site", site, "url", row.URL)
 		return false, nil
 	}

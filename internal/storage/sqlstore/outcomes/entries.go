@@ -4,10 +4,11 @@ import (
 	"slices"
 
 	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/schema"
 )
 
 // entryColumns describe the content of a feed entry.
-var entryColumns = slices.DeleteFunc(slices.Clone(wire.URLColumns), func(c wire.Column) bool {
+var entryColumns = slices.DeleteFunc(slices.Clone(wire.URLColumns), func(c schema.Column) bool {
 	return !slices.Contains([]string{"Status", "HTTPCode", "ContentType", "Size", "RawContentMd5", "PDate", "ContentDate", "SettingsSum"}, c.Name)
 })
 
@@ -41,7 +42,7 @@ func (f *finishing) renewEntries(pages []*wire.Fetched) error {
 	return f.CountedRows(f.site, renewed, func() (bool, error) {
 		for _, row := range renewed {
 			set := f.entryPatch(&links[row.URLMd5].URL)
-			wire.Apply(row, wire.URLColumns, set, "")
+			schema.Apply(row, wire.URLColumns, set, "")
 			row.Crawled++
 			h.noteChange(row.URLMd5, set, []string{"Crawled = Crawled + 1"})
 			if err := f.StatisticsOf(f.site).RecordStatus(row.URLMd5, wire.StatusCrawled, set); err != nil {
@@ -53,8 +54,8 @@ func (f *finishing) renewEntries(pages []*wire.Fetched) error {
 }
 
 // entryPatch returns the columns of a known entry with another content.
-func (f *finishing) entryPatch(u *wire.URL) wire.Patch {
-	set := wire.PatchOf(u, entryColumns)
+func (f *finishing) entryPatch(u *wire.URL) schema.Patch {
+	set := schema.PatchOf(u, entryColumns)
 	set["State"], set["ErrorMask"], set["UDate"], set["TcDate"] = int64(wire.URLEnabled), int64(0), f.Now, f.Now
-	return wire.Fit(set, wire.URLColumns)
+	return schema.Fit(set, wire.URLColumns)
 }

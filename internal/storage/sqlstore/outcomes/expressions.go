@@ -13,6 +13,7 @@ import (
 	"hce/dc/internal/storage/sqlstore/sites"
 	"hce/dc/internal/storage/sqlstore/tables"
 	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/schema"
 )
 
 // SQL_EXPRESSION_FIELDS_UPDATE_CRAWLER and _PROCESSOR (docs/spec/crawling.md 2.6 #43,
@@ -90,8 +91,8 @@ type evaluation struct {
 
 // evaluateAll returns the values of the expressions of an object. It records and skips an
 // invalid expression and one without a value.
-func (e *evaluation) evaluateAll(list []wire.FieldExpression, object string) (wire.Patch, error) {
-	set := wire.Patch{}
+func (e *evaluation) evaluateAll(list []wire.FieldExpression, object string) (schema.Patch, error) {
+	set := schema.Patch{}
 	for _, x := range list {
 		if x.Object != object {
 			continue
@@ -115,7 +116,7 @@ func (e *evaluation) evaluateAll(list []wire.FieldExpression, object string) (wi
 // evaluateOne returns the value of an expression in the type of its column, or the reason why
 // it cannot be stored.
 func (e *evaluation) evaluateOne(x wire.FieldExpression) (value any, reason string, err error) {
-	at := slices.IndexFunc(e.target.Columns, func(c wire.Column) bool { return c.Name == x.Column })
+	at := slices.IndexFunc(e.target.Columns, func(c schema.Column) bool { return c.Name == x.Column })
 	if at < 0 || slices.Contains(e.fixed, x.Column) {
 		return nil, "the column cannot be set", nil
 	}
@@ -136,7 +137,7 @@ func (e *evaluation) evaluateOne(x wire.FieldExpression) (value any, reason stri
 	switch value, ok := tables.ColumnValue(raw, column.Kind); {
 	case !ok:
 		return nil, "its value does not fit the column", nil
-	case value == nil && (column.Kind != wire.KindDate || x.Column == "CDate"):
+	case value == nil && (column.Kind != schema.KindDate || x.Column == "CDate"):
 		return nil, "it gives no value", nil
 	case x.Object == wire.ObjectURL && x.Column == "Status" && value != int64(wire.StatusUndefined) && !wire.FreeStatus(value.(int64)):
 		return nil, fmt.Sprintf("only batches set status %v", value), nil
@@ -146,15 +147,15 @@ func (e *evaluation) evaluateOne(x wire.FieldExpression) (value any, reason stri
 }
 
 // castEntry adds the conversion of an entry if the column does not convert by itself.
-func castEntry(text string, to int, kind wire.Kind) string {
+func castEntry(text string, to int, kind schema.Kind) string {
 	switch {
 	case strings.TrimSpace(text) == "":
 		return ""
-	case to == wire.CastInt && kind != wire.KindInt:
+	case to == wire.CastInt && kind != schema.KindInt:
 		return "CAST((" + text + ") AS SIGNED)"
-	case to == wire.CastText && kind != wire.KindText:
+	case to == wire.CastText && kind != schema.KindText:
 		return "CAST((" + text + ") AS CHAR)"
-	case to == wire.CastDate && kind != wire.KindDate:
+	case to == wire.CastDate && kind != schema.KindDate:
 		return "CAST((" + text + ") AS DATETIME)"
 	}
 	return text

@@ -16,6 +16,8 @@ import (
 	"hce/dc/internal/storage/sqlstore/limits"
 	"hce/dc/internal/storage/sqlstore/tables"
 	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/errormask"
+	"hce/dc/internal/wire/schema"
 )
 
 // FinishCrawl stores results of a batch, each site once, in one transaction. It changes only rows
@@ -78,7 +80,7 @@ type finishing struct {
 	refused map[string]bool // texts of saved.Refused
 	removes bool            // AUTO_REMOVE_* may remove rows
 	removed bool            // autoRemove has run
-	full    wire.ErrorMask  // limits of the site that left links out
+	full    errormask.Mask  // limits of the site that left links out
 	held    int             // links that wait for a larger lease
 	// expressions is the property with the expressions of the results.
 	expressions string
@@ -119,7 +121,7 @@ func (f *finishing) currentCapacity() (limits.Capacity, error) {
 }
 
 func (f *finishing) finishResults(results []wire.Fetched) error {
-	var mask wire.ErrorMask
+	var mask errormask.Mask
 	var held []*wire.Fetched
 	keys := tables.MapSlice(results, func(r wire.Fetched) string { return r.URLMd5 })
 	err := f.changeRows(keys, func() (known bool, err error) {
@@ -153,7 +155,7 @@ func (f *finishing) finishResults(results []wire.Fetched) error {
 		}
 	}
 	if len(f.saved.Refused) > 0 {
-		mask |= wire.ErrInitialization
+		mask |= errormask.Initialization
 	}
 	mask |= f.full
 	if err := f.TouchSite(f.site, mask); err != nil {
@@ -170,7 +172,7 @@ const maxHold = time.Minute
 // page was crawled: up to the earliest HeldUntil. Otherwise an idle daemon would select
 // the same rows again and again.
 func (f *finishing) holdSite(results []*wire.Fetched) error {
-	var until wire.Date
+	var until schema.Date
 	for _, r := range results {
 		if r.Crawled {
 			return nil
@@ -182,7 +184,7 @@ func (f *finishing) holdSite(results []*wire.Fetched) error {
 	if until == "" {
 		return nil
 	}
-	_, err := f.Do("site_hold", string(min(until, wire.DateOf(f.Time.Add(maxHold)))), f.site)
+	_, err := f.Do("site_hold", string(min(until, schema.DateOf(f.Time.Add(maxHold)))), f.site)
 	return err
 }
 
@@ -229,8 +231,8 @@ type rowChange struct {
 }
 
 // heldColumns are the columns that the counters and the claim of a batch depend on.
-var heldColumns = slices.DeleteFunc(slices.Clone(wire.URLColumns), func(c wire.Column) bool {
-	return c.Name != "Batch_Id" && !slices.ContainsFunc(counters.TallyColumns, func(t wire.Column) bool { return t.Name == c.Name })
+var heldColumns = slices.DeleteFunc(slices.Clone(wire.URLColumns), func(c schema.Column) bool {
+	return c.Name != "Batch_Id" && !slices.ContainsFunc(counters.TallyColumns, func(t schema.Column) bool { return t.Name == c.Name })
 })
 
 // changeRows reads the rows of keys and counts what change does to them. Known is false if
@@ -238,7 +240,7 @@ var heldColumns = slices.DeleteFunc(slices.Clone(wire.URLColumns), func(c wire.C
 func (h *hold) changeRows(keys []string, change func() (known bool, err error)) error {
 	h.rows = make(map[string]*wire.URL, len(keys))
 	rows := make([]*wire.URL, 0, len(keys))
-	read := tables.EachRow(func(u *wire.URL) []any { return append([]any{&u.URLMd5}, wire.Targets(u, heldColumns)...) }, func(u wire.URL) error {
+	read := tables.EachRow(func(u *wire.URL) []any { return append([]any{&u.URLMd5}, schema.Targets(u, heldColumns)...) }, func(u wire.URL) error {
 		h.rows[u.URLMd5] = &u
 		rows = append(rows, &u)
 		return nil
@@ -259,12 +261,12 @@ func (h *hold) changeRows(keys []string, change func() (known bool, err error)) 
 // finishRow changes a row that the batch holds, and reports whether it holds the row; write must
 // follow. A row at the end of its stage has its Attempts reset; an unfinished one does not. Values
 // are adapted to their columns, because they come from pages and servers.
-func (h *hold) finishRow(md5 string, set wire.Patch, count bool) (held bool, err error) {
+func (h *hold) finishRow(md5 string, set schema.Patch, count bool) (held bool, err error) {
 	row := h.rows[md5]
 	if row == nil || row.Status != h.status || row.BatchID != h.batchID {
 		return false, nil
 	}
-	set = wire.Fit(set, wire.URLColumns)
+	set = schema.Fit(set, wire.URLColumns)
 	for _, column := range []string{"Site_Id", "URL", "URLMd5"} {
 		delete(set, column)
 	}
@@ -285,7 +287,7 @@ func (h *hold) finishRow(md5 string, set wire.Patch, count bool) (held bool, err
 		h.noteChange(md5, set, extra)
 	}
 	h.unknown = h.unknown || !counters.IsPlainChange(set)
-	wire.Apply(row, heldColumns, set, "")
+	schema.Apply(row, heldColumns, set, "")
 	switch {
 	case count && h.counter == "Crawled":
 		row.Crawled++
@@ -299,7 +301,7 @@ func (h *hold) finishRow(md5 string, set wire.Patch, count bool) (held bool, err
 }
 
 // noteChange notes a change without expressions.
-func (h *hold) noteChange(md5 string, set wire.Patch, extra []string) {
+func (h *hold) noteChange(md5 string, set schema.Patch, extra []string) {
 	columns := tables.SortedColumns(set)
 	values := make([]any, 0, len(columns)+3)
 	values = append(values, h.site, md5)
@@ -378,7 +380,7 @@ func (s *Store) FinishProcess(ctx context.Context, site string, batchID int64, r
 			return err
 		}
 		if refused = f.saved.Refused; len(refused) > 0 {
-			if err := f.TouchSite(f.site, wire.ErrInitialization); err != nil {
+			if err := f.TouchSite(f.site, errormask.Initialization); err != nil {
 				return err
 			}
 		}
@@ -411,15 +413,15 @@ func (f *finishing) keepFormFields(pages []*wire.Fetched) error {
 			known[name] = true
 		}
 	}
-	var rows []wire.Patch
+	var rows []schema.Patch
 	for _, page := range pages {
 		for _, name := range slices.Sorted(maps.Keys(page.FormFields)) {
 			value, upper := page.FormFields[name], strings.ToUpper(name)
 			if !strings.HasPrefix(name, formPrefix) || known[upper] || len(known) >= MaxFormFields || len(value) > maxFormValue {
 				continue
 			}
-			row := wire.Patch{"Name": name, "Value": value, "URLMd5": ""}
-			if fitted := wire.Fit(row, wire.PropertyColumns); fitted["Name"] != name || fitted["Value"] != value {
+			row := schema.Patch{"Name": name, "Value": value, "URLMd5": ""}
+			if fitted := schema.Fit(row, wire.PropertyColumns); fitted["Name"] != name || fitted["Value"] != value {
 				continue // a changed field is another field
 			}
 			known[upper] = true

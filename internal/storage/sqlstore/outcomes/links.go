@@ -9,6 +9,7 @@ import (
 	"hce/dc/internal/storage/sqlstore/counters"
 	"hce/dc/internal/storage/sqlstore/tables"
 	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/schema"
 )
 
 // linkGroup are the links of one FinishCrawl that follow the same rules.
@@ -267,7 +268,7 @@ func (f *finishing) tooYoungCondition(rules *wire.LinkRules, period int64) (expr
 			return expr.SQL{}, err
 		}
 	}
-	since := f.Time.Add(-minutesOf(period)).Format(wire.DateLayout)
+	since := f.Time.Add(-minutesOf(period)).Format(schema.DateLayout)
 	return expr.SQL{Text: "(UDate > ?)", Args: []any{since}}, nil
 }
 
@@ -289,8 +290,8 @@ func (f *finishing) selectDue(keys []string, young expr.SQL) ([]tables.URLStatus
 
 // resetColumns are the columns that a reset sets, without those of a link. An invalid
 // date property has its default.
-func (f *finishing) resetColumns(rules *wire.LinkRules, period int64) (wire.Patch, error) {
-	set := wire.Patch{}
+func (f *finishing) resetColumns(rules *wire.LinkRules, period int64) (schema.Patch, error) {
+	set := schema.Patch{}
 	if rules.Status != wire.KeepStatus {
 		set["Status"], set["State"] = rules.Status, int64(wire.URLEnabled)
 	}
@@ -304,7 +305,7 @@ func (f *finishing) resetColumns(rules *wire.LinkRules, period int64) (wire.Patc
 		if date.text == "" {
 			continue
 		}
-		one := wire.Patch{date.column: wire.Expr(date.text)}
+		one := schema.Patch{date.column: schema.Expr(date.text)}
 		if _, _, err := f.BuildAssignments(g, one); err != nil {
 			if err := f.recordInvalid(date.property, refusalOf(err)); err != nil {
 				return nil, err
@@ -312,7 +313,7 @@ func (f *finishing) resetColumns(rules *wire.LinkRules, period int64) (wire.Patc
 			if date.def == "" {
 				continue
 			}
-			one[date.column] = wire.Expr(date.def)
+			one[date.column] = schema.Expr(date.def)
 		}
 		set[date.column] = one[date.column]
 	}
@@ -323,7 +324,7 @@ func (f *finishing) resetColumns(rules *wire.LinkRules, period int64) (wire.Patc
 var fixedColumns = []string{"Site_Id", "URL", "URLMd5", "Batch_Id"}
 
 // withColumns adds the columns of a link's RECRAWL_URL_UPDATE.
-func (f *finishing) withColumns(set, more wire.Patch) wire.Patch {
+func (f *finishing) withColumns(set, more schema.Patch) schema.Patch {
 	if len(more) == 0 {
 		return set
 	}
@@ -343,7 +344,7 @@ func (f *finishing) withColumns(set, more wire.Patch) wire.Patch {
 }
 
 // resetRows sets the same columns of rows. If a value is refused the rows are unchanged.
-func (f *finishing) resetRows(period int64, rows []tables.URLStatus, set wire.Patch) error {
+func (f *finishing) resetRows(period int64, rows []tables.URLStatus, set schema.Patch) error {
 	if len(set) == 0 {
 		return nil
 	}

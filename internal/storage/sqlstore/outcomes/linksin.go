@@ -10,6 +10,7 @@ import (
 	"hce/dc/internal/storage/sqlstore/tables"
 	"hce/dc/internal/storage/sqlstore/urls"
 	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/cluster"
 	"hce/dc/internal/wire/property"
 )
 
@@ -27,12 +28,12 @@ const SiteWait = 24 * time.Hour
 // stored before changes nothing. A link whose host belongs to a third node is queued for it. If a site
 // is unknown, nothing is stored and the error has CodeNotFound, unless the links are older than
 // SiteWait: then those of the site are dropped.
-func (s *Store) LinksStore(ctx context.Context, m wire.LinksMessage) (wire.LinksStored, error) {
+func (s *Store) LinksStore(ctx context.Context, m cluster.LinksMessage) (cluster.LinksStored, error) {
 	now := s.db.Options.Now()
 	var done []*finishing
-	answer, err := tables.RunForResult(ctx, s.run.Update, "LinksStore", func(t *tx) (wire.LinksStored, error) {
+	answer, err := tables.RunForResult(ctx, s.run.Update, "LinksStore", func(t *tx) (cluster.LinksStored, error) {
 		done = nil
-		k := receiving{tx: t, answer: wire.LinksStored{Unknown: []string{}}}
+		k := receiving{tx: t, answer: cluster.LinksStored{Unknown: []string{}}}
 		links, err := t.noteUnstored(m.Bundles)
 		if err != nil || len(links) == 0 {
 			k.answer.Repeated = err == nil
@@ -43,7 +44,7 @@ func (s *Store) LinksStore(ctx context.Context, m wire.LinksMessage) (wire.Links
 		return k.answer, err
 	})
 	if err != nil {
-		return wire.LinksStored{}, err
+		return cluster.LinksStored{}, err
 	}
 	for _, f := range done {
 		f.rememberLinks(now)
@@ -55,8 +56,8 @@ func (s *Store) LinksStore(ctx context.Context, m wire.LinksMessage) (wire.Links
 }
 
 // noteUnstored notes the keys of bundles and returns the links of those that were not noted before.
-func (t *tx) noteUnstored(bundles []wire.LinkBundle) (links []*wire.URL, err error) {
-	keys, table := tables.MapSlice(bundles, wire.LinkBundle.Key), t.DB.Table(sqldb.Sites, "links_in")
+func (t *tx) noteUnstored(bundles []cluster.LinkBundle) (links []*wire.URL, err error) {
+	keys, table := tables.MapSlice(bundles, cluster.LinkBundle.Key), t.DB.Table(sqldb.Sites, "links_in")
 	met, err := t.KeysFromQuery(keys, "SELECT BundleKey FROM "+table+" WHERE BundleKey IN ")
 	if err != nil {
 		return nil, err
@@ -97,7 +98,7 @@ func (t *tx) forgetBundles(fresh int64) error {
 // receiving is the state of one LinksStore.
 type receiving struct {
 	*tx
-	answer wire.LinksStored
+	answer cluster.LinksStored
 	done   []*finishing
 }
 

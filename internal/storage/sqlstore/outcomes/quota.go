@@ -8,6 +8,7 @@ import (
 	"hce/dc/internal/storage/sqldb"
 	"hce/dc/internal/storage/sqlstore/tables"
 	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/cluster"
 )
 
 // heldPage bounds the links that one transaction takes out of links_held.
@@ -15,11 +16,11 @@ const heldPage = 1000
 
 // QuotaSet applies orders, each in transactions of its own, and gives links that wait their rows or
 // drops them. An unknown site is Gone. The reports are those after it.
-func (s *Store) QuotaSet(ctx context.Context, r wire.QuotaSetRequest) (wire.QuotaReports, error) {
-	answer := wire.QuotaReports{Reports: []wire.QuotaReport{}}
+func (s *Store) QuotaSet(ctx context.Context, r cluster.QuotaSetRequest) (cluster.QuotaReports, error) {
+	answer := cluster.QuotaReports{Reports: []cluster.QuotaReport{}}
 	for _, o := range r.Orders {
 		for more := true; more; {
-			var report wire.QuotaReport
+			var report cluster.QuotaReport
 			var added int
 			var err error
 			if report, added, more, err = s.quotaSet(ctx, o); err != nil {
@@ -35,7 +36,7 @@ func (s *Store) QuotaSet(ctx context.Context, r wire.QuotaSetRequest) (wire.Quot
 }
 
 // quotaSet applies an order and moves a page of the links that wait. more says that others can follow.
-func (s *Store) quotaSet(ctx context.Context, o wire.QuotaOrder) (report wire.QuotaReport, added int, more bool, err error) {
+func (s *Store) quotaSet(ctx context.Context, o cluster.QuotaOrder) (report cluster.QuotaReport, added int, more bool, err error) {
 	now := s.db.Options.Now()
 	var k receiving
 	err = s.run.Update(ctx, "QuotaSet", func(t *tx) error {
@@ -45,7 +46,7 @@ func (s *Store) quotaSet(ctx context.Context, o wire.QuotaOrder) (report wire.Qu
 			return err
 		}
 		if site == "" {
-			report, more = wire.QuotaReport{Site: o.Site, Gone: true}, false
+			report, more = cluster.QuotaReport{Site: o.Site, Gone: true}, false
 			return nil
 		}
 		if err := t.ApplyOrder(site, o); err != nil {
@@ -93,7 +94,7 @@ func (k *receiving) releaseLinks(site string) (more bool, err error) {
 		if err := scan(&id, &text); err != nil {
 			return err
 		}
-		var l wire.LinkOut
+		var l cluster.LinkOut
 		if err := json.Unmarshal([]byte(text), &l); err != nil {
 			return fmt.Errorf("read held link %d: %w", id, err)
 		}

@@ -11,6 +11,9 @@ import (
 	"hce/dc/internal/storage/sqldb"
 	"hce/dc/internal/storage/sqlstore/tables"
 	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/errormask"
+	"hce/dc/internal/wire/lenient"
+	"hce/dc/internal/wire/schema"
 )
 
 // RecrawlBegin locks sites for a recrawl: the named sites, or the first r.Max that match
@@ -158,7 +161,7 @@ func (t *Tx) unlockedCondition(except []string) expr.SQL {
 // checkDate checks the expression of the next date, which may be blank.
 func (t *Tx) checkDate(expression string) error {
 	if _, err := t.SiteScope().Assign("RecrawlDate", expression); err != nil {
-		return &wire.FieldError{Object: "SiteRecrawl", Field: "dateExpression", Value: tables.ClipText(expression), Reason: err.Error()}
+		return &lenient.FieldError{Object: "SiteRecrawl", Field: "dateExpression", Value: tables.ClipText(expression), Reason: err.Error()}
 	}
 	return nil
 }
@@ -172,25 +175,25 @@ func (t *Tx) writeNextDate(id, expression string) error {
 		return err
 	}
 	set := func(date any) error {
-		_, err := t.UpdateRows(t.SitesTarget("SiteRecrawl"), wire.Patch{"RecrawlDate": date}, nil, "Id = ?", id)
+		_, err := t.UpdateRows(t.SitesTarget("SiteRecrawl"), schema.Patch{"RecrawlDate": date}, nil, "Id = ?", id)
 		return err
 	}
 	if strings.TrimSpace(expression) == "" || row.Period == 0 {
 		return set(nil)
 	}
 	reason := "is not in the future"
-	err = t.Try(func() error { return set(wire.Expr(expression)) })
+	err = t.Try(func() error { return set(schema.Expr(expression)) })
 	switch {
 	case err != nil && !tables.IsRefusal(err):
 		return err
 	case err != nil:
 		reason = tables.ClientMessage(err)
 	default:
-		if row, err = t.recrawlRow(id); err != nil || row.Next == "" || row.Next > wire.Date(t.Now) {
+		if row, err = t.recrawlRow(id); err != nil || row.Next == "" || row.Next > schema.Date(t.Now) {
 			return err
 		}
 	}
-	next := wire.DateOf(t.Time.Add(time.Duration(row.Period) * time.Minute))
+	next := schema.DateOf(t.Time.Add(time.Duration(row.Period) * time.Minute))
 	t.Options.Log.Warn("invalid date expression; using the recrawl period from now", "site", id, "expression", tables.ClipText(expression), "reason", reason)
 	return set(string(next))
 }
@@ -244,6 +247,6 @@ func (t *Tx) recrawlSite(id string) (wire.RecrawlSite, error) {
 	for _, text := range site.Refused {
 		t.Options.Log.Warn("invalid recrawl property; using the default", "site", id, "error", text)
 	}
-	_, err = t.Do("recrawl_refused", int64(wire.ErrInitialization), int64(wire.ErrInitialization), id)
+	_, err = t.Do("recrawl_refused", int64(errormask.Initialization), int64(errormask.Initialization), id)
 	return site, err
 }

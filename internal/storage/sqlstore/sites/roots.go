@@ -4,6 +4,8 @@ import (
 	"hce/dc/internal/storage/sqldb"
 	"hce/dc/internal/storage/sqlstore/tables"
 	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/schema"
+	"hce/dc/internal/wire/urlkey"
 )
 
 // updateRoots changes the root URLs of a site (docs/spec/storage.md 4.2 steps 4, 4' and 5).
@@ -58,11 +60,11 @@ func (t *Tx) deleteRoots(id string) error {
 // changeRoot changes one root URL in sites_urls and in the site's URLs. If the item has a
 // key and another URL text, the row gets this text and its key, and the old contents and
 // attributes are deleted. If a row of that text exists, both rows are unchanged.
-func (t *Tx) changeRoot(object, id string, item wire.Patch) error {
+func (t *Tx) changeRoot(object, id string, item schema.Patch) error {
 	old := item.Text("URLMd5")
 	key := old
 	if text := item.Text("URL"); text != "" {
-		key = wire.KeyOfURL(text)
+		key = urlkey.Of(text)
 	}
 	set := tables.ClonePatch(item)
 	set["URLMd5"] = key
@@ -104,7 +106,7 @@ func (t *Tx) replaceRoot(id, old, text string) error {
 }
 
 // changeKey changes the row of a key, which may get a new key.
-func (t *Tx) changeKey(g tables.Target, id, old, key string, set wire.Patch) (found bool, err error) {
+func (t *Tx) changeKey(g tables.Target, id, old, key string, set schema.Patch) (found bool, err error) {
 	if old != key {
 		taken, err := t.Row("SELECT 1 FROM "+g.Table+" WHERE Site_Id = ? AND URLMd5 = ?", []any{id, key}, new(int))
 		if err != nil {
@@ -125,19 +127,19 @@ func (t *Tx) readRootURLs(site string) ([]wire.SiteURL, error) {
 	err := t.Each("SELECT "+tables.URLColumnList+", User_Id FROM "+t.PlainTable(tables.RootsInfo)+" WHERE Site_Id = ? ORDER BY "+t.DB.RowID(), []any{site},
 		tables.AppendTo(&roots, func(u *wire.SiteURL) []any {
 			u.SiteSelect = wire.SelectNone
-			return append(wire.Targets(&u.URL, wire.URLColumns), &u.UserID)
+			return append(schema.Targets(&u.URL, wire.URLColumns), &u.UserID)
 		}))
 	return roots, err
 }
 
 // rootDefaults are the columns that a new root URL does not set (docs/spec/objects.md
 // 2.2).
-func rootDefaults(fromPage int64) wire.Patch {
-	return wire.Patch{"HTTPMethod": "get", "ProcessingDelay": int64(500), "MaxURLsFromPage": fromPage}
+func rootDefaults(fromPage int64) schema.Patch {
+	return schema.Patch{"HTTPMethod": "get", "ProcessingDelay": int64(500), "MaxURLsFromPage": fromPage}
 }
 
 // PutRoots inserts root URLs into sites_urls. Existing and repeated ones are skipped.
-func (t *Tx) PutRoots(object, id string, rows []wire.Patch, defaults wire.Patch) error {
+func (t *Tx) PutRoots(object, id string, rows []schema.Patch, defaults schema.Patch) error {
 	for i, p := range rows {
 		g := t.ListTarget(tables.ElementName(object, i), tables.RootsInfo)
 		if len(p.Text("URL")) > tables.MaxURL {
@@ -160,9 +162,9 @@ func (t *Tx) PutRoots(object, id string, rows []wire.Patch, defaults wire.Patch)
 // moveRoots adds the missing root URLs of sites_urls to the site's URLs. Columns that the
 // request sets on the site take precedence over those of the root URL
 // (docs/spec/storage.md 4.1 step 8).
-func (t *Tx) moveRoots(id string, given wire.Patch) error {
+func (t *Tx) moveRoots(id string, given schema.Patch) error {
 	return t.addRoots(id, func(u *wire.URL) {
-		u.URLMd5 = wire.KeyOfURL(u.URL)
+		u.URLMd5 = urlkey.Of(u.URL)
 		if n, ok := given["URLType"].(int64); ok {
 			u.Type = n
 		}

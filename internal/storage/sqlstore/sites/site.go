@@ -11,6 +11,8 @@ import (
 	"hce/dc/internal/storage/sqlstore/counters"
 	"hce/dc/internal/storage/sqlstore/tables"
 	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/errormask"
+	"hce/dc/internal/wire/schema"
 )
 
 // SiteNew stores a site, its lists and its root URLs (docs/spec/storage.md 4.1). An
@@ -61,7 +63,7 @@ func (s *Store) dropUnmade(ctx context.Context, id string) {
 }
 
 // CreateSite makes the tables and the row of a site.
-func (t *Tx) CreateSite(id string, row wire.Patch) error {
+func (t *Tx) CreateSite(id string, row schema.Patch) error {
 	if err := t.MakeSite(id); err != nil {
 		return err
 	}
@@ -116,7 +118,7 @@ func (t *Tx) newSite(r wire.SiteNewRequest) error {
 }
 
 // PutList inserts rows of a site's list. Their Site_Id is replaced.
-func (t *Tx) PutList(object string, list tables.TableInfo, id string, rows []wire.Patch) error {
+func (t *Tx) PutList(object string, list tables.TableInfo, id string, rows []schema.Patch) error {
 	for i, p := range rows {
 		p = tables.ClonePatch(p)
 		p["Site_Id"] = id
@@ -205,7 +207,7 @@ const (
 // ReadSite reads a site with the lists that are not excluded; nil for an unknown site.
 func (t *Tx) ReadSite(id string, exclude []string) (*wire.Site, error) {
 	site := wire.Site{MoveURLs: true}
-	targets := append(wire.Targets(&site, wire.SiteColumns), &site.RecrawlLock, &site.CrawlingURLs, &site.ProcessingURLs)
+	targets := append(schema.Targets(&site, wire.SiteColumns), &site.RecrawlLock, &site.CrawlingURLs, &site.ProcessingURLs)
 	found, err := t.Row("SELECT "+tables.ColumnList(wire.SiteColumns)+", RecrawlLock, InFlight, InProcess FROM "+t.SitesTable()+" WHERE Id = ?", []any{id}, targets...)
 	if err != nil || !found {
 		return nil, err
@@ -241,7 +243,7 @@ func rowsOf[Row any](t *Tx, list tables.TableInfo, site string) ([]Row, error) {
 
 // Suspend stops a site that is above a limit (docs/spec/DECISIONS.md 3.2): State 3, bits
 // added to ErrorMask, items added to Errors. It ignores an unknown site.
-func (s *Store) Suspend(ctx context.Context, id string, bits wire.ErrorMask, items int) error {
+func (s *Store) Suspend(ctx context.Context, id string, bits errormask.Mask, items int) error {
 	return s.run.Update(ctx, "Suspend", func(t *Tx) error {
 		_, err := t.Do("site_suspend", t.Now, int64(bits), int64(bits), items, id)
 		return err

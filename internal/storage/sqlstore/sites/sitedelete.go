@@ -9,6 +9,7 @@ import (
 	"hce/dc/internal/storage/sqldb"
 	"hce/dc/internal/storage/sqlstore/tables"
 	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/lenient"
 )
 
 // SiteDelete deletes sites with their rows and lists (docs/spec/storage.md 4.5). Statuses
@@ -45,7 +46,7 @@ func (s *Store) SiteDelete(ctx context.Context, list []wire.SiteDeleteRequest) (
 
 func (t *Tx) sitesToDelete(object string, r wire.SiteDeleteRequest) ([]string, error) {
 	if r.ID == wire.GeneralSite {
-		return nil, &wire.FieldError{Object: object, Field: "id", Value: r.ID, Reason: "is the general site, which cannot be deleted"}
+		return nil, &lenient.FieldError{Object: object, Field: "id", Value: r.ID, Reason: "is the general site, which cannot be deleted"}
 	}
 	if r.ID != "" {
 		return []string{r.ID}, wire.CheckSiteID(object, "id", r.ID)

@@ -9,6 +9,9 @@ import (
 	"hce/dc/canonical"
 	"hce/dc/internal/storage/sqlstore/tables"
 	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/lenient"
+	"hce/dc/internal/wire/schema"
+	"hce/dc/internal/wire/urlkey"
 )
 
 var errScheme = errors.New("has no scheme and host to make a site of")
@@ -41,7 +44,7 @@ func (t *Tx) SiteFor(object string, r wire.URLNewRequest, text string) (string, 
 	case wire.SelectAuto, wire.SelectQualify:
 		base, err := BaseOf(text)
 		if err != nil {
-			return "", &wire.FieldError{Object: object, Field: "url", Value: tables.ClipText(text), Reason: err.Error()}
+			return "", &lenient.FieldError{Object: object, Field: "url", Value: tables.ClipText(text), Reason: err.Error()}
 		}
 		if id, err := t.StoredID(wire.Md5(base)); err != nil || id != "" {
 			return id, err
@@ -53,7 +56,7 @@ func (t *Tx) SiteFor(object string, r wire.URLNewRequest, text string) (string, 
 	case wire.SelectNone:
 		return "", tables.UnknownSite(object, "siteId", named)
 	}
-	return "", &wire.FieldError{Object: object, Field: "siteSelect", Value: fmt.Sprint(r.SiteSelect), Reason: "is not 0, 1, 2 or 3"}
+	return "", &lenient.FieldError{Object: object, Field: "siteSelect", Value: fmt.Sprint(r.SiteSelect), Reason: "is not 0, 1, 2 or 3"}
 }
 
 // siteByRoot returns the site whose root URL is the longest prefix of text, or "". It
@@ -62,7 +65,7 @@ func (t *Tx) siteByRoot(text string) (string, error) {
 	keys := make([]string, len(text))
 	length := make(map[string]int, len(text))
 	for n := len(text); n > 0; n-- {
-		md5 := wire.KeyOfURL(text[:n])
+		md5 := urlkey.Of(text[:n])
 		keys[len(text)-n], length[md5] = md5, n
 	}
 	site, longest := "", 0
@@ -100,14 +103,14 @@ func autoSite(base string) wire.SiteNewRequest {
 	id := wire.Md5(base)
 	r := wire.SiteNewRequest{
 		ID: id, MoveURLs: true,
-		Site: wire.Patch{"Id": id, "Priority": int64(100), "MaxURLsFromPage": int64(0), "ProcessingDelay": int64(500),
+		Site: schema.Patch{"Id": id, "Priority": int64(100), "MaxURLsFromPage": int64(0), "ProcessingDelay": int64(500),
 			"User_Id": int64(0), "Category_Id": int64(0)},
 	}
-	r.URLs = []wire.Patch{{"URL": base, "URLMd5": wire.KeyOfURL(base), "ParentMd5": ""}}
-	r.Filters = []wire.Patch{{"Site_Id": id, "Pattern": "(.*)", "Subject": "", "OperationCode": int64(0), "Stage": int64(5),
+	r.URLs = []schema.Patch{{"URL": base, "URLMd5": urlkey.Of(base), "ParentMd5": ""}}
+	r.Filters = []schema.Patch{{"Site_Id": id, "Pattern": "(.*)", "Subject": "", "OperationCode": int64(0), "Stage": int64(5),
 		"Action": int64(1), "Type": int64(1), "Mode": int64(0), "State": int64(1), "Group_Id": int64(0)}}
 	for _, p := range [][2]string{{"PROCESS_CTYPES", "text/html"}, {"STORE_HTTP_REQUEST", "1"}, {"STORE_HTTP_HEADERS", "1"}, {"HTTP_HEADERS", ""}, {"HTTP_COOKIE", ""}} {
-		r.Properties = append(r.Properties, wire.Patch{"Site_Id": id, "URLMd5": "", "Name": p[0], "Value": p[1]})
+		r.Properties = append(r.Properties, schema.Patch{"Site_Id": id, "URLMd5": "", "Name": p[0], "Value": p[1]})
 	}
 	return r
 }

@@ -10,6 +10,7 @@ import (
 	"hce/dc/internal/storage/sqlstore/counters"
 	"hce/dc/internal/storage/sqlstore/tables"
 	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/schema"
 )
 
 // SiteUpdate changes a site, or the sites that a criterion selects (docs/spec/storage.md
@@ -60,7 +61,7 @@ func (s *Store) SiteUpdate(ctx context.Context, r wire.SiteUpdateRequest) (wire.
 
 // UpdateSite applies docs/spec/storage.md 4.2 to one site. It returns messages about
 // ambiguous items.
-func (t *Tx) UpdateSite(object, id string, set wire.Patch, l wire.SiteLists) (ambiguous []string, err error) {
+func (t *Tx) UpdateSite(object, id string, set schema.Patch, l wire.SiteLists) (ambiguous []string, err error) {
 	restart := set["State"] == int64(wire.SiteRestart)
 	if err := t.setSite(object, id, set); err != nil {
 		return nil, err
@@ -114,8 +115,8 @@ func (t *Tx) UpdateSite(object, id string, set wire.Patch, l wire.SiteLists) (am
 // setSite sets columns of a site: first plain values, then the expressions one by one, so
 // that they see the new values on both databases. State 6 means a restart and is not
 // stored.
-func (t *Tx) setSite(object, id string, set wire.Patch) error {
-	plain, later := wire.Patch{}, wire.Patch{}
+func (t *Tx) setSite(object, id string, set schema.Patch) error {
+	plain, later := schema.Patch{}, schema.Patch{}
 	for name, value := range counters.WithoutCounted(set) {
 		switch _, ok := tables.NeedsParser(value); {
 		case ok:
@@ -129,7 +130,7 @@ func (t *Tx) setSite(object, id string, set wire.Patch) error {
 		return err
 	}
 	for _, name := range tables.SortedColumns(later) {
-		if _, err := t.UpdateRows(g, wire.Patch{name: later[name]}, nil, "Id = ?", id); err != nil {
+		if _, err := t.UpdateRows(g, schema.Patch{name: later[name]}, nil, "Id = ?", id); err != nil {
 			return err
 		}
 	}
@@ -142,7 +143,7 @@ func (t *Tx) updateLists(object, id string, l wire.SiteLists) (ambiguous []strin
 		name  string
 		table tables.TableInfo
 		drop  string
-		rows  []wire.Patch
+		rows  []schema.Patch
 		key   []string // columns that identify a row
 		value string   // column that distinguishes rows with one key
 	}{
@@ -174,7 +175,7 @@ func (t *Tx) updateLists(object, id string, l wire.SiteLists) (ambiguous []strin
 }
 
 // changeList changes the rows of a list that items identify.
-func (t *Tx) changeList(object string, list tables.TableInfo, id string, items []wire.Patch, key []string, value string) (ambiguous []string, err error) {
+func (t *Tx) changeList(object string, list tables.TableInfo, id string, items []schema.Patch, key []string, value string) (ambiguous []string, err error) {
 	var stored, wanted []listRow
 	text := "SELECT " + t.DB.RowID() + ", " + strings.Join(key, ", ") + ", " + value + " FROM " + t.PlainTable(list) +
 		" WHERE Site_Id = ? ORDER BY " + t.DB.RowID()

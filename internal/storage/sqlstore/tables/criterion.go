@@ -8,6 +8,7 @@ import (
 	"hce/dc/internal/storage/expr"
 	"hce/dc/internal/storage/sqldb"
 	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/lenient"
 )
 
 // Clauses are the parts of a checked criterion.
@@ -63,16 +64,16 @@ func (t *Tx) RowsClauses(database, object, site string, c wire.Criterion) (Claus
 	return t.BuildClauses(object, scope, c)
 }
 
-// BuildClauses checks a criterion. The error is a *wire.FieldError with the clause.
+// BuildClauses checks a criterion. The error is a *lenient.FieldError with the clause.
 func (t *Tx) BuildClauses(object string, scope expr.Scope, c wire.Criterion) (p Clauses, err error) {
 	if p.Where, err = scope.Where(c.Where); err != nil {
-		return p, &wire.FieldError{Object: object, Field: "WHERE", Value: ClipText(c.Where), Reason: err.Error()}
+		return p, &lenient.FieldError{Object: object, Field: "WHERE", Value: ClipText(c.Where), Reason: err.Error()}
 	}
 	if p.Order, err = scope.OrderBy(c.OrderBy); err != nil {
-		return p, &wire.FieldError{Object: object, Field: "ORDER BY", Value: ClipText(c.OrderBy), Reason: err.Error()}
+		return p, &lenient.FieldError{Object: object, Field: "ORDER BY", Value: ClipText(c.OrderBy), Reason: err.Error()}
 	}
 	if p.Limit, err = expr.ParseLimit(c.Limit); err != nil {
-		return p, &wire.FieldError{Object: object, Field: "LIMIT", Value: ClipText(c.Limit), Reason: err.Error()}
+		return p, &lenient.FieldError{Object: object, Field: "LIMIT", Value: ClipText(c.Limit), Reason: err.Error()}
 	}
 	p.As = asAlias(scope.Table.Alias)
 	return p, nil

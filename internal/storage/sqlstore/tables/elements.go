@@ -9,6 +9,7 @@ import (
 
 	"hce/dc/internal/storage/sqldb"
 	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/lenient"
 )
 
 // OrEmpty returns *s, or "" if s is nil.
@@ -113,7 +114,7 @@ var (
 
 // ClientMessage returns the part of an error that helps the client.
 func ClientMessage(err error) string {
-	var field *wire.FieldError
+	var field *lenient.FieldError
 	switch {
 	case errors.As(err, &field):
 		return field.Error()

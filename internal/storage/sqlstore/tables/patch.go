@@ -11,12 +11,13 @@ import (
 
 	"hce/dc/internal/storage/expr"
 	"hce/dc/internal/storage/sqldb"
-	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/lenient"
+	"hce/dc/internal/wire/schema"
 )
 
-// ColumnValue converts a database value to the type in a wire.Patch. Ok is false if the
+// ColumnValue converts a database value to the type in a schema.Patch. Ok is false if the
 // column cannot hold it.
-func ColumnValue(raw any, kind wire.Kind) (value any, ok bool) {
+func ColumnValue(raw any, kind schema.Kind) (value any, ok bool) {
 	if b, is := raw.([]byte); is {
 		raw = string(b)
 	}
@@ -25,7 +26,7 @@ func ColumnValue(raw any, kind wire.Kind) (value any, ok bool) {
 	}
 	text := fmt.Sprint(raw)
 	switch kind {
-	case wire.KindInt:
+	case schema.KindInt:
 		if n, is := raw.(int64); is {
 			return n, true
 		}
@@ -34,21 +35,21 @@ func ColumnValue(raw any, kind wire.Kind) (value any, ok bool) {
 		}
 		f, err := strconv.ParseFloat(text, 64) // a DECIMAL of MySQL
 		return int64(math.Round(f)), err == nil && math.Abs(f) < math.MaxInt64
-	case wire.KindFloat:
+	case schema.KindFloat:
 		n, err := strconv.ParseFloat(text, 64)
 		return n, err == nil
 	}
 	return text, true
 }
 
-// Target is a table that a wire.Patch is written to.
+// Target is a table that a schema.Patch is written to.
 type Target struct {
 	Object  string   // name of the row in errors: "Site", "URLNew[0]"
 	Key     []string // columns of the unique key; nil if rows have only a number
 	Table   string   // quoted
 	As      string   // " AS name", the name in expressions, or ""
 	Site    string   // the site whose tables sub-selects may read, or ""
-	Columns []wire.Column
+	Columns []schema.Column
 	Scope   expr.Scope
 }
 
@@ -60,27 +61,27 @@ func (g Target) NewFieldError(column, value string, err error) error {
 			field = c.JSON
 		}
 	}
-	return &wire.FieldError{Object: g.Object, Field: field, Value: clipTo(value, 120), Reason: err.Error()}
+	return &lenient.FieldError{Object: g.Object, Field: field, Value: clipTo(value, 120), Reason: err.Error()}
 }
 
 // IsRefusal reports whether the request caused err, not the database.
 func IsRefusal(err error) bool {
-	var field *wire.FieldError
+	var field *lenient.FieldError
 	var text *expr.Error
 	return errors.As(err, &field) || errors.As(err, &text) || sqldb.BadValue(err)
 }
 
 // isNow recognises the most frequent expression without the parser.
-func isNow(e wire.Expr) bool { return strings.EqualFold(strings.TrimSpace(string(e)), "NOW()") }
+func isNow(e schema.Expr) bool { return strings.EqualFold(strings.TrimSpace(string(e)), "NOW()") }
 
 // NeedsParser returns the expression of a value that must pass the parser.
-func NeedsParser(value any) (wire.Expr, bool) {
-	e, ok := value.(wire.Expr)
+func NeedsParser(value any) (schema.Expr, bool) {
+	e, ok := value.(schema.Expr)
 	return e, ok && !isNow(e)
 }
 
 // HasExpressions reports whether a value of p must pass the parser.
-func HasExpressions(p wire.Patch) bool {
+func HasExpressions(p schema.Patch) bool {
 	for _, v := range p {
 		if _, ok := NeedsParser(v); ok {
 			return true
@@ -91,28 +92,28 @@ func HasExpressions(p wire.Patch) bool {
 
 // SortedColumns are the sorted columns of p. A fixed order gives few statement texts, which
 // stay prepared.
-func SortedColumns(p wire.Patch) []string { return slices.Sorted(maps.Keys(p)) }
+func SortedColumns(p schema.Patch) []string { return slices.Sorted(maps.Keys(p)) }
 
 // ClonePatch returns a copy of p that is not nil.
-func ClonePatch(p wire.Patch) wire.Patch {
-	c := make(wire.Patch, len(p)+1)
+func ClonePatch(p schema.Patch) schema.Patch {
+	c := make(schema.Patch, len(p)+1)
 	maps.Copy(c, p)
 	return c
 }
 
 // InsertRow inserts one row. Inserted is false if a row has its key. CDate defaults to the
 // current time. Expressions are evaluated on the inserted row.
-func (t *Tx) InsertRow(g Target, p wire.Patch) (inserted bool, err error) {
+func (t *Tx) InsertRow(g Target, p schema.Patch) (inserted bool, err error) {
 	var columns []string
 	var args []any
-	later := wire.Patch{}
+	later := schema.Patch{}
 	if p["CDate"] == nil {
 		p = ClonePatch(p)
 		p["CDate"] = t.Now
 	}
 	for _, name := range SortedColumns(p) {
 		value := p[name]
-		if e, ok := value.(wire.Expr); ok {
+		if e, ok := value.(schema.Expr); ok {
 			if !isNow(e) {
 				later[name] = e
 				if name != "CDate" {
@@ -140,7 +141,7 @@ func (t *Tx) InsertRow(g Target, p wire.Patch) (inserted bool, err error) {
 
 // UpdateRows changes the rows of a condition and returns their number. Extra has more
 // assignments, as "Crawled = Crawled + 1". Without assignments it returns 0.
-func (t *Tx) UpdateRows(g Target, p wire.Patch, extra []string, where string, args ...any) (int64, error) {
+func (t *Tx) UpdateRows(g Target, p schema.Patch, extra []string, where string, args ...any) (int64, error) {
 	assign, values, err := t.BuildAssignments(g, p)
 	if err != nil {
 		return 0, err
@@ -160,13 +161,13 @@ func (t *Tx) UpdateRows(g Target, p wire.Patch, extra []string, where string, ar
 }
 
 // SetRow is UpdateRows for one URL of g's site.
-func (t *Tx) SetRow(g Target, md5 string, p wire.Patch, extra ...string) error {
+func (t *Tx) SetRow(g Target, md5 string, p schema.Patch, extra ...string) error {
 	_, err := t.UpdateRows(g, p, extra, "Site_Id = ? AND URLMd5 = ?", g.Site, md5)
 	return err
 }
 
 // SetKeys is UpdateRows for URLs of g's site.
-func (t *Tx) SetKeys(g Target, md5s []string, p wire.Patch, extra ...string) error {
+func (t *Tx) SetKeys(g Target, md5s []string, p schema.Patch, extra ...string) error {
 	return ForEachChunk(md5s, func(in string, args []any) error {
 		_, err := t.UpdateRows(g, p, extra, "Site_Id = ? AND URLMd5 IN "+in, slices.Concat([]any{g.Site}, args)...)
 		return err
@@ -174,7 +175,7 @@ func (t *Tx) SetKeys(g Target, md5s []string, p wire.Patch, extra ...string) err
 }
 
 // computesNumbers reports whether p has an expression for a number.
-func (g Target) computesNumbers(p wire.Patch) bool {
+func (g Target) computesNumbers(p schema.Patch) bool {
 	return slices.ContainsFunc(SortedColumns(p), func(name string) bool {
 		_, ok := NeedsParser(p[name])
 		return ok && g.isNumeric(name)
@@ -183,8 +184,8 @@ func (g Target) computesNumbers(p wire.Patch) bool {
 
 // isNumeric reports whether a column holds numbers.
 func (g Target) isNumeric(name string) bool {
-	return slices.ContainsFunc(g.Columns, func(c wire.Column) bool {
-		return c.Name == name && (c.Kind == wire.KindInt || c.Kind == wire.KindFloat)
+	return slices.ContainsFunc(g.Columns, func(c schema.Column) bool {
+		return c.Name == name && (c.Kind == schema.KindInt || c.Kind == schema.KindFloat)
 	})
 }
 
@@ -194,7 +195,7 @@ func (g Target) checkFits(name, text string, value any) (any, error) {
 	if !g.isNumeric(name) {
 		return value, nil
 	}
-	c := g.Columns[slices.IndexFunc(g.Columns, func(c wire.Column) bool { return c.Name == name })]
+	c := g.Columns[slices.IndexFunc(g.Columns, func(c schema.Column) bool { return c.Name == name })]
 	stored, ok := ColumnValue(value, c.Kind)
 	if !ok || stored == nil || c.Fit(stored) != stored {
 		return nil, g.NewFieldError(name, text, fmt.Errorf("gives %v, which the column cannot hold", value))
@@ -205,7 +206,7 @@ func (g Target) checkFits(name, text string, value any) (any, error) {
 // setEvaluated is UpdateRows with expressions on MySQL, and on SQLite with expressions for numbers. MySQL
 // evaluates an assignment with the new values of the columns before it, and refuses one that reads
 // the changed table. So the values are read first, then rows with equal values are changed together.
-func (t *Tx) setEvaluated(g Target, p wire.Patch, extra []string, where string, args []any) (int64, error) {
+func (t *Tx) setEvaluated(g Target, p schema.Patch, extra []string, where string, args []any) (int64, error) {
 	key := t.DB.RowID()
 	if g.Key != nil {
 		key = g.Key[len(g.Key)-1]
@@ -242,7 +243,7 @@ func (t *Tx) setEvaluated(g Target, p wire.Patch, extra []string, where string, 
 	for _, group := range groups {
 		values := ClonePatch(plain)
 		for i, name := range columns {
-			e, _ := p[name].(wire.Expr)
+			e, _ := p[name].(schema.Expr)
 			if values[name], err = g.checkFits(name, string(e), group.values[i]); err != nil {
 				return changed, err
 			}
@@ -298,7 +299,7 @@ func ScanValues(n int, scan func(...any) error) ([]any, error) {
 
 // BuildAssignments returns "column = value" for each column of p, with its arguments. A
 // blank expression assigns nothing.
-func (t *Tx) BuildAssignments(g Target, p wire.Patch) (assign []string, args []any, err error) {
+func (t *Tx) BuildAssignments(g Target, p schema.Patch) (assign []string, args []any, err error) {
 	for _, name := range SortedColumns(p) {
 		value := p[name]
 		if e, ok := NeedsParser(value); ok {
@@ -320,7 +321,7 @@ func (t *Tx) BuildAssignments(g Target, p wire.Patch) (assign []string, args []a
 
 // ValueOf is the value of a column that needs no parser.
 func (t *Tx) ValueOf(name string, value any) any {
-	if _, now := value.(wire.Expr); now || value == nil && name == "CDate" {
+	if _, now := value.(schema.Expr); now || value == nil && name == "CDate" {
 		return t.Now
 	}
 	return value

@@ -8,6 +8,7 @@ import (
 	"hce/dc/internal/storage/expr"
 	"hce/dc/internal/storage/sqldb"
 	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/schema"
 )
 
 // KeysOf returns the keys of URLs, in their order.
@@ -127,8 +128,8 @@ func ScanPair[A, B any](do func(A, B)) RowFunc {
 func SingleTarget[T any](v *T) []any { return []any{v} }
 
 // FieldsOf are the scan targets of a whole row.
-func FieldsOf[T any](columns []wire.Column) func(*T) []any {
-	return func(row *T) []any { return wire.Targets(row, columns) }
+func FieldsOf[T any](columns []schema.Column) func(*T) []any {
+	return func(row *T) []any { return schema.Targets(row, columns) }
 }
 
 // ReadColumn reads a query of one column.
@@ -156,7 +157,7 @@ func (t *Tx) ReadURLs(site string, md5s []string) (map[string]wire.URL, error) {
 // EachURL reads the rows of a query for URLColumnList.
 func (t *Tx) EachURL(text string, args []any, each func(wire.URL)) error {
 	var row wire.URL
-	targets := wire.Targets(&row, wire.URLColumns)
+	targets := schema.Targets(&row, wire.URLColumns)
 	return t.Each(text, args, func(scan func(...any) error) error {
 		row.SiteSelect = wire.SelectNone
 		if err := scan(targets...); err != nil {

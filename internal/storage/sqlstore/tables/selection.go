@@ -7,6 +7,7 @@ import (
 	"hce/dc/internal/storage/expr"
 	"hce/dc/internal/storage/sqldb"
 	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/lenient"
 )
 
 // NewEpoch must follow a deletion of rows of a site, and of the keys of sent links: then what package outcomes
@@ -78,7 +79,7 @@ func (t *Tx) joinedLists(object string, c wire.Criterion) ([]expr.Table, error) 
 		delete(wanted, l.Name)
 	}
 	for name := range wanted {
-		return nil, &wire.FieldError{Object: object, Field: "TABLES", Value: ClipText(name), Reason: "is not sites, sites_urls, sites_properties or sites_filters"}
+		return nil, &lenient.FieldError{Object: object, Field: "TABLES", Value: ClipText(name), Reason: "is not sites, sites_urls, sites_properties or sites_filters"}
 	}
 	return tables, nil
 }

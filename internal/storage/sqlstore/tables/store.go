@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/lenient"
 )
 
 // Transact is RunReadTx or RunUpdateTx. X is the transaction.
@@ -43,6 +44,6 @@ func (t *Tx) OpenSite(id string) (string, error) {
 }
 
 // UnknownSite is the error of a request that names no known site.
-func UnknownSite(object, field, id string) *wire.FieldError {
-	return &wire.FieldError{Object: object, Field: field, Value: ClipText(id), Reason: "is no known site"}
+func UnknownSite(object, field, id string) *lenient.FieldError {
+	return &lenient.FieldError{Object: object, Field: field, Value: ClipText(id), Reason: "is no known site"}
 }

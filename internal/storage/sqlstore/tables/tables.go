@@ -7,6 +7,7 @@ import (
 	"hce/dc/internal/storage/expr"
 	"hce/dc/internal/storage/sqldb"
 	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/schema"
 )
 
 // TableInfo describes a table of the specification. Expressions in requests may name
@@ -14,7 +15,7 @@ import (
 type TableInfo struct {
 	Database string
 	Name     string // for a table of a site: the prefix of the name
-	Columns  []wire.Column
+	Columns  []schema.Column
 	Kinds    map[string]expr.Kind
 	lengths  map[string]string // see expr.Table.Lengths
 }
@@ -37,10 +38,10 @@ var SiteTables = []TableInfo{
 	{Database: sqldb.URLs, Name: "urls_", Columns: wire.URLColumns, Kinds: columnKinds(wire.URLColumns), lengths: map[string]string{"ParentMd5": "ParentLength"}},
 	{Database: sqldb.Deleted, Name: "urls_", Columns: wire.URLColumns, Kinds: columnKinds(wire.URLColumns)},
 	{Database: sqldb.Contents, Name: "contents_",
-		Columns: []wire.Column{{Name: "id", Kind: wire.KindText}, {Name: "data", Kind: wire.KindText}, {Name: "CDate", Kind: wire.KindDate}},
+		Columns: []schema.Column{{Name: "id", Kind: schema.KindText}, {Name: "data", Kind: schema.KindText}, {Name: "CDate", Kind: schema.KindDate}},
 		Kinds:   map[string]expr.Kind{"id": expr.Key, "data": expr.Blob, "CDate": expr.Time}},
 	{Database: sqldb.Attributes, Name: "att_",
-		Columns: []wire.Column{{Name: "Id"}, {Name: "Name", Kind: wire.KindText}, {Name: "URLMd5", Kind: wire.KindText}, {Name: "Value", Kind: wire.KindText}, {Name: "CDate", Kind: wire.KindDate}},
+		Columns: []schema.Column{{Name: "Id"}, {Name: "Name", Kind: schema.KindText}, {Name: "URLMd5", Kind: schema.KindText}, {Name: "Value", Kind: schema.KindText}, {Name: "CDate", Kind: schema.KindDate}},
 		Kinds:   map[string]expr.Kind{"Id": expr.Int, "Name": expr.Key, "URLMd5": expr.Key, "Value": expr.Blob, "CDate": expr.Time}},
 	{Database: sqldb.Freqs, Name: "freq_", Columns: wire.FreqColumns, Kinds: columnKinds(wire.FreqColumns)},
 	{Database: sqldb.Logs, Name: "log_", Columns: wire.LogColumns, Kinds: columnKinds(wire.LogColumns)},
@@ -51,15 +52,15 @@ var LiveDatabases = []string{sqldb.URLs, sqldb.Attributes, sqldb.Freqs, sqldb.Lo
 
 var keyColumns = []string{"Id", "Site_Id", "URLMd5", "ParentMd5"}
 
-func columnKinds(columns []wire.Column) map[string]expr.Kind {
+func columnKinds(columns []schema.Column) map[string]expr.Kind {
 	m := make(map[string]expr.Kind, len(columns))
 	for _, c := range columns {
 		switch {
-		case c.Kind == wire.KindInt:
+		case c.Kind == schema.KindInt:
 			m[c.Name] = expr.Int
-		case c.Kind == wire.KindFloat:
+		case c.Kind == schema.KindFloat:
 			m[c.Name] = expr.Float
-		case c.Kind == wire.KindDate:
+		case c.Kind == schema.KindDate:
 			m[c.Name] = expr.Time
 		case slices.Contains(keyColumns, c.Name):
 			m[c.Name] = expr.Key
@@ -74,8 +75,8 @@ func columnKinds(columns []wire.Column) map[string]expr.Kind {
 var URLColumnList = ColumnList(wire.URLColumns)
 
 // ColumnList is the column list of a SELECT or INSERT.
-func ColumnList(columns []wire.Column) string {
-	return strings.Join(MapSlice(columns, func(c wire.Column) string { return "`" + c.Name + "`" }), ", ")
+func ColumnList(columns []schema.Column) string {
+	return strings.Join(MapSlice(columns, func(c schema.Column) string { return "`" + c.Name + "`" }), ", ")
 }
 
 // ExprTable returns the table with the name that expressions use for it.

@@ -18,8 +18,8 @@ import (
 	"time"
 
 	"hce/dc/internal/storage/sqldb"
-	"hce/dc/internal/wire"
 	"hce/dc/internal/wire/placement"
+	"hce/dc/internal/wire/schema"
 )
 
 // Options of a store. STATS_* properties of a site override StatsFreq and StatsLog
@@ -74,7 +74,7 @@ type Tx struct {
 
 func (d *DB) newTx(t *sqldb.Tx) *Tx {
 	now := d.Options.Now().UTC().Truncate(time.Second)
-	return &Tx{Tx: t, Options: &d.Options, Time: now, Now: now.Format(wire.DateLayout)}
+	return &Tx{Tx: t, Options: &d.Options, Time: now, Now: now.Format(schema.DateLayout)}
 }
 
 // RunReadTx runs read in a transaction that changes nothing. op names the operation in errors.

@@ -6,6 +6,7 @@ import (
 	"hce/dc/internal/storage/sqldb"
 	"hce/dc/internal/storage/sqlstore/tables"
 	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/lenient"
 )
 
 // element is one element of a request that changes URLs of a site: the URL of md5, or
@@ -83,7 +84,7 @@ func (t *Tx) changePage(object string, e element, p *tables.KeyPages, limit int)
 	keys, done := []string{e.md5}, true
 	if e.md5 == "" {
 		if e.criterion.Empty() {
-			return 0, false, &wire.FieldError{Object: object, Field: "url", Reason: "is missing, and so is a clause of criterions"}
+			return 0, false, &lenient.FieldError{Object: object, Field: "url", Reason: "is missing, and so is a clause of criterions"}
 		}
 		p.Database, p.Site, p.Object, p.Criterion = sqldb.URLs, site, object+".criterions", e.criterion
 		if keys, err = t.NextKeys(p, limit); err != nil {

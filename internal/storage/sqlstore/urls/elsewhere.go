@@ -6,6 +6,7 @@ import (
 	"hce/dc/internal/storage/sqlstore/sites"
 	"hce/dc/internal/storage/sqlstore/tables"
 	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/schema"
 )
 
 // Limits of one PutElsewhere. Finding the site of a link takes the square of its length.
@@ -93,7 +94,7 @@ func (e *Elsewhere) AddLink(l *wire.Link, sel int64) error {
 		}
 		e.newSites[base] = true
 	}
-	site, err := e.siteOfElement(0, wire.URLNewRequest{Row: wire.Patch{"URL": l.URL.URL}, SiteSelect: sel})
+	site, err := e.siteOfElement(0, wire.URLNewRequest{Row: schema.Patch{"URL": l.URL.URL}, SiteSelect: sel})
 	if err != nil {
 		if tables.IsRefusal(err) {
 			e.Skipped++

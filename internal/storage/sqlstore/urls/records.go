@@ -8,6 +8,7 @@ import (
 	"hce/dc/internal/storage/sqldb"
 	"hce/dc/internal/storage/sqlstore/tables"
 	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/lenient"
 )
 
 // Limits of one answer of URL_HISTORY and URL_STATS: rows, and bytes of their objects.
@@ -99,7 +100,7 @@ func (t *Tx) eachSelected(object, site string, r wire.URLRecordsRequest, do func
 func (t *Tx) takeRecord(object string, bytes int) error {
 	t.records, t.recordBytes = t.records+1, t.recordBytes+bytes
 	if t.records > maxRecords || t.recordBytes > maxRecordBytes {
-		return &wire.FieldError{Object: object, Reason: fmt.Sprintf("selects more than %d rows or %d bytes; ask for fewer URLs at once", maxRecords, maxRecordBytes)}
+		return &lenient.FieldError{Object: object, Reason: fmt.Sprintf("selects more than %d rows or %d bytes; ask for fewer URLs at once", maxRecords, maxRecordBytes)}
 	}
 	return nil
 }

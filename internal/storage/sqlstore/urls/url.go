@@ -8,6 +8,8 @@ import (
 	"hce/dc/internal/storage/sqldb"
 	"hce/dc/internal/storage/sqlstore/tables"
 	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/lenient"
+	"hce/dc/internal/wire/schema"
 )
 
 // Rows reads rows of a site by key. Missing keys are not in the map.
@@ -54,7 +56,7 @@ func (s *Store) URLStatus(ctx context.Context, list []wire.URLStatusRequest) ([]
 // is an int64, a float64 or a string, and nil for an unknown column or a NULL date.
 func Fields(row *wire.URL, names []string) map[string]any {
 	fields := make(map[string]any, len(names))
-	values := wire.PatchOf(row, wire.URLColumns)
+	values := schema.PatchOf(row, wire.URLColumns)
 	for _, name := range names {
 		fields[name] = nil
 		for _, c := range wire.URLColumns {
@@ -79,7 +81,7 @@ func (t *Tx) updateURL(object string, r wire.URLUpdateRequest) (written bool, er
 		return false, err
 	}
 	if r.URLMd5 == "" && r.Criterion.Where == "" {
-		return false, &wire.FieldError{Object: object, Field: "urlMd5", Reason: "is missing, and so is criterions.WHERE"}
+		return false, &lenient.FieldError{Object: object, Field: "urlMd5", Reason: "is missing, and so is criterions.WHERE"}
 	}
 	set := tables.ClonePatch(r.Set)
 	if tag, ok := set["ETag"].(string); ok {

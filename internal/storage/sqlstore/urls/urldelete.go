@@ -10,6 +10,7 @@ import (
 	"hce/dc/internal/storage/sqlstore/counters"
 	"hce/dc/internal/storage/sqlstore/tables"
 	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/schema"
 )
 
 // URLDelete deletes URLs with their contents and attributes (docs/spec/storage.md 4.11).
@@ -41,13 +42,13 @@ func (t *Tx) cleanURLs(site string, md5s []string, r wire.URLCleanupRequest) err
 	if err := t.StatisticsOf(site).RecordEvents(rows, nil, counters.LogCleanup, r); err != nil {
 		return err
 	}
-	set := wire.Patch{"State": r.State, "Status": r.Status, "TcDate": t.Now, "UDate": t.Now}
+	set := schema.Patch{"State": r.State, "Status": r.Status, "TcDate": t.Now, "UDate": t.Now}
 	if r.Status == wire.StatusNew { // old enough for the next crawl
 		c, err := t.ReadCapacity(site)
 		if err != nil {
 			return err
 		}
-		set["UDate"] = wire.Expr(fmt.Sprintf("DATE_SUB(UDate, INTERVAL %d MINUTE)", c.Period))
+		set["UDate"] = schema.Expr(fmt.Sprintf("DATE_SUB(UDate, INTERVAL %d MINUTE)", c.Period))
 	}
 	err = t.RunCounted(site, rows, func() error { return t.SetKeys(t.URLsTarget("URLCleanup", site), rows, set, "Attempts = 0") })
 	if err != nil {

@@ -5,6 +5,8 @@ import (
 
 	"hce/dc/internal/storage/sqlstore/tables"
 	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/lenient"
+	"hce/dc/internal/wire/schema"
 )
 
 // URLNew inserts URLs (docs/spec/storage.md 4.7). Statuses has 0 inserted, 1 failed or 2
@@ -96,7 +98,7 @@ func (n *newURLs) recordRefusal(i int, err error) error {
 func (n *newURLs) siteOfElement(i int, r wire.URLNewRequest) (site string, err error) {
 	text := r.Row.Text("URL")
 	if len(text) > tables.MaxURL {
-		return "", &wire.FieldError{Object: n.elementAt(i), Field: "url", Value: text[:100] + "...", Reason: tables.ErrLongURL.Error()}
+		return "", &lenient.FieldError{Object: n.elementAt(i), Field: "url", Value: text[:100] + "...", Reason: tables.ErrLongURL.Error()}
 	}
 	if named := r.Row.Text("Site_Id"); named != "" && named == n.site && len(n.queue) > 0 {
 		return named, nil
@@ -193,9 +195,9 @@ func (n *newURLs) updateExisting(i int) error {
 func (n *newURLs) insertEvaluated(i int, defaults wire.URL) error {
 	given := n.list[i].Row
 	u := rowOf(given, defaults, n.Now)
-	row := wire.PatchOf(&u, wire.URLColumns)
+	row := schema.PatchOf(&u, wire.URLColumns)
 	for name, value := range given {
-		if _, ok := value.(wire.Expr); ok {
+		if _, ok := value.(schema.Expr); ok {
 			row[name] = value
 		}
 	}
@@ -218,12 +220,12 @@ func (t *Tx) urlDefaults(site string) (wire.URL, error) {
 }
 
 // rowOf is a new row without expressions. CDate defaults to now.
-func rowOf(given wire.Patch, defaults wire.URL, now string) wire.URL {
+func rowOf(given schema.Patch, defaults wire.URL, now string) wire.URL {
 	u := defaults
-	wire.Apply(&u, wire.URLColumns, given, wire.Date(now))
+	schema.Apply(&u, wire.URLColumns, given, schema.Date(now))
 	u.SiteID = defaults.SiteID
 	if u.CDate == "" {
-		u.CDate = wire.Date(now)
+		u.CDate = schema.Date(now)
 	}
 	return u
 }
