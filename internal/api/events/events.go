@@ -164,6 +164,9 @@ func (e *Events) Bounds(ctx context.Context) (before, last int64, err error) {
 	return e.store.bounds(ctx)
 }
 
+// listShare is the least pause between two rounds, in times of the duration of the list of sites: a service may have very many.
+const listShare = 10
+
 // read makes rounds until the end. A fault is logged once, and the next round tries again.
 func (e *Events) read() {
 	r := &reader{
@@ -173,7 +176,7 @@ func (e *Events) read() {
 	timer := time.NewTimer(0)
 	defer timer.Stop()
 	isReady := false
-	for last := ""; ; timer.Reset(e.cfg.Every) {
+	for last := ""; ; timer.Reset(max(e.cfg.Every, listShare*r.listing)) {
 		select {
 		case <-e.life.Done():
 			return

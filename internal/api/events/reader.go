@@ -34,6 +34,7 @@ type reader struct {
 	states  map[string]siteState // nil: not read
 	watched map[string]watched
 	begun   bool
+	listing time.Duration // of the sites, in the last round
 	paused  string
 	asked   time.Time // about pauses
 }
@@ -65,7 +66,9 @@ func (r *reader) readSites(ctx context.Context) (ready bool, err error) {
 	if err := r.load(ctx); err != nil {
 		return false, err
 	}
+	start := time.Now()
 	sites, err := subcommand.Sites(ctx, r.service)
+	r.listing = time.Since(start)
 	if err != nil {
 		return false, fmt.Errorf("list sites: %w", err)
 	}
