@@ -40,6 +40,7 @@ func newMachine(t *testing.T) *machine {
 	}
 	m.write(filepath.Join(m.repo, "scripts/setup.sh"), string(script), 0o755)
 	m.write(filepath.Join(m.repo, "go.mod"), "module x\n\ngo 1.26.0\n", 0o644)
+	m.write(filepath.Join(m.repo, "tools/go.mod"), "require (\n\tgithub.com/versity/versitygw v1.8.0 // indirect\n)\n", 0o644)
 	m.stub("id", "echo 1000")
 	return m
 }
@@ -61,10 +62,11 @@ func (m *machine) stub(name, text string) {
 	m.write(filepath.Join(m.path, name), "#!/bin/sh\n"+text+"\n", 0o755)
 }
 
-// complete puts in all that the build needs, and promtool and the JavaScript packages, which have
+// complete puts in all that the build needs, and promtool, versitygw and the JavaScript packages, which have
 // tests of their own.
 func (m *machine) complete() {
 	m.stub("promtool", "")
+	m.write(filepath.Join(m.repo, ".cache/versitygw-v1.8.0"), "", 0o755)
 	for _, name := range npmPackages {
 		m.write(filepath.Join(m.repo, ".cache/node_modules", name), "", 0o644)
 	}
