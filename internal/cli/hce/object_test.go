@@ -1,9 +1,11 @@
 package hce
 
 import (
+	"archive/zip"
 	"bytes"
 	"context"
 	"encoding/json"
+	"io"
 	"io/fs"
 	"os"
 	"os/exec"
@@ -110,17 +112,22 @@ func (o objectTest) stateFiles() (names []string) {
 	return names
 }
 
-// sentParts returns how many parts the state says that the server has.
-func (o objectTest) sentParts() int {
-	var state struct{ Parts int }
+// uploadState is what the state of an upload says.
+type uploadState struct {
+	ID    string
+	Parts int // that the server has
+}
+
+// readState reads the state of an upload.
+func (o objectTest) readState() (state uploadState) {
 	names, _ := filepath.Glob(filepath.Join(o.server.States, "hce/s3/*/upload.json"))
 	for _, name := range names {
 		text, err := os.ReadFile(name)
 		if err != nil || json.Unmarshal(text, &state) != nil {
-			return 0 // it is being written
+			return uploadState{} // it is being replaced
 		}
 	}
-	return state.Parts
+	return state
 }
 
 // startUntil starts a command and returns it when a number of parts is sent.
@@ -132,7 +139,7 @@ func (o objectTest) startUntil(parts int, args []string) (c *exec.Cmd, said *byt
 		o.Fatal(err)
 	}
 	go func() { ended <- c.Wait() }()
-	testwait.Until(o.T, "parts are sent", func() bool { return len(ended) > 0 || o.sentParts() >= parts })
+	testwait.Until(o.T, "parts are sent", func() bool { return len(ended) > 0 || o.readState().Parts >= parts })
 	if len(ended) > 0 {
 		err := <-ended
 		o.Fatalf("the export has ended: %v, %s", err, said)
@@ -160,7 +167,7 @@ func TestExportToObject(t *testing.T) {
 		}
 		o.checkObject(key, want)
 	}
-	for _, key := range []string{"pages.warc", "pages.wacz"} { // their dates differ
+	for _, key := range []string{"pages.warc.gz", "pages.wacz"} { // their dates differ
 		o.mustExport(o.server.Address(key))
 		o.checkImport(key, 60)
 	}
@@ -185,61 +192,96 @@ func (o objectTest) checkImport(key string, pages int) {
 	}
 }
 
-// An export that is killed again and again continues, and the object has the bytes of a file.
-func TestKilledExportToObject(t *testing.T) {
+// largeFields are those of exports of large pages.
+var largeFields = []string{"--fields", "url,title,html"}
+
+// Whatever ends an export, the same command continues, and the object has the bytes of a file.
+func TestInterruptedExportToObject(t *testing.T) {
 	o := newObjectTest(t, largePages)
-	for _, key := range []string{"pages.jsonl", "pages.parquet"} {
-		args := o.exportArgs(o.server.Address(key), "--fields", "url,title,html")
-		for _, parts := range []int{0, 1, 1, 2} {
-			o.killAfter(parts, args)
+	want := o.exportFile("pages.jsonl", largeFields...)
+	t.Run("killed", func(t *testing.T) {
+		o.T = t
+		o.killBefore("pages.jsonl", 0, 1, 2)
+		o.mustExport(o.server.Address("pages.jsonl"), largeFields...)
+		o.checkObject("pages.jsonl", want)
+	})
+	t.Run("killed with a row group", func(t *testing.T) {
+		o.T = t
+		o.killBefore("pages.parquet", 1, 2)
+		o.mustExport(o.server.Address("pages.parquet"), largeFields...)
+		o.checkObject("pages.parquet", o.exportFile("pages.parquet", largeFields...))
+	})
+	t.Run("killed, of a format that begins again", func(t *testing.T) {
+		o.T = t
+		o.killAfter(1, o.exportArgs(o.server.Address("pages.wacz")))
+		o.mustExport(o.server.Address("pages.wacz"))
+		o.checkZip("pages.wacz")
+	})
+	t.Run("without the server", func(t *testing.T) {
+		o.T = t
+		args := o.exportArgs(o.server.Address("away.jsonl"), largeFields...)
+		_, said, ended := o.startUntil(1, args)
+		o.server.Stop()
+		if err := <-ended; err == nil || !strings.Contains(said.String(), "cannot reach it") {
+			t.Errorf("%v, %q", err, said)
 		}
-		if o.server.Object(key) != nil {
-			t.Errorf("%s is there before its end", key)
+		o.server.CheckSecret(said.String())
+		if _, said, status := o.run(args...); status != 3 || !strings.Contains(said, "connection refused") {
+			t.Errorf("status %d, %q", status, said)
 		}
-		want := o.exportFile(key, "--fields", "url,title,html")
-		o.mustExport(o.server.Address(key), "--fields", "url,title,html")
-		o.checkObject(key, want)
+		o.server.Run()
+		o.mustExport(o.server.Address("away.jsonl"), largeFields...)
+		o.checkObject("away.jsonl", want)
+	})
+	t.Run("given up", func(t *testing.T) {
+		o.T = t
+		o.killBefore("given-up.jsonl", 1)
+		if n := o.server.Uploads("given-up.jsonl"); n != 1 {
+			t.Errorf("%d uploads, want 1", n)
+		}
+		if _, said, status := o.run("export", "--abort-upload", "--out", o.server.Address("given-up.jsonl")); status != 0 || !strings.Contains(said, "dropped 1 upload of") {
+			t.Errorf("status %d, %q", status, said)
+		}
+		o.checkObject("given-up.jsonl", nil)
+	})
+}
+
+// killBefore kills exports to an object one after the other, each when the server has a number of parts. All have the same
+// upload.
+func (o objectTest) killBefore(key string, parts ...int) {
+	o.Helper()
+	id := ""
+	for _, n := range parts {
+		o.killAfter(n, o.exportArgs(o.server.Address(key), largeFields...))
+		state := o.readState()
+		if id != "" && state.ID != id {
+			o.Errorf("%s began again", key)
+		}
+		id = state.ID
+	}
+	if o.server.Object(key) != nil {
+		o.Errorf("%s is there before its end", key)
 	}
 }
 
-// An export of a format that begins again drops what a killed one has sent.
-func TestKilledArchiveToObject(t *testing.T) {
-	o := newObjectTest(t, largePages)
-	o.killAfter(1, o.exportArgs(o.server.Address("pages.wacz")))
-	o.mustExport(o.server.Address("pages.wacz"))
-	if n := o.server.Uploads("pages.wacz"); n != 0 {
-		t.Errorf("%d uploads are left", n)
+// checkZip reads an object that is a zip file, whose parts have checksums.
+func (o objectTest) checkZip(key string) {
+	o.Helper()
+	text := o.server.Object(key)
+	archive, err := zip.NewReader(bytes.NewReader(text), int64(len(text)))
+	if err != nil {
+		o.Fatal(err)
 	}
-	o.mustExport(o.server.Address("pages.warc.gz"))
-	o.checkImport("pages.warc.gz", largePages)
-}
-
-// While the server is away an export ends with an error; when it is back, the same command continues.
-func TestObjectServerIsAway(t *testing.T) {
-	o := newObjectTest(t, largePages)
-	args := o.exportArgs(o.server.Address("pages.jsonl"), "--fields", "url,html")
-	_, said, ended := o.startUntil(1, args)
-	o.server.Stop()
-	if err := <-ended; err == nil || !strings.Contains(said.String(), "cannot reach it") {
-		t.Errorf("%v, %q", err, said)
+	for _, f := range archive.File {
+		r, err := f.Open()
+		if err == nil {
+			_, err = io.Copy(io.Discard, r)
+		}
+		if err != nil {
+			o.Errorf("%s: %v", f.Name, err)
+		}
 	}
-	o.server.CheckSecret(said.String())
-	if _, said, status := o.run(args...); status != 3 || !strings.Contains(said, "connection refused") {
-		t.Errorf("status %d, %q", status, said)
-	}
-	o.server.Run()
-	want := o.exportFile("pages.jsonl", "--fields", "url,html")
-	o.mustExport(o.server.Address("pages.jsonl"), "--fields", "url,html")
-	o.checkObject("pages.jsonl", want)
-
-	o.killAfter(1, o.exportArgs(o.server.Address("b.jsonl"), "--fields", "url,html"))
-	if n := o.server.Uploads("b.jsonl"); n != 1 {
-		t.Errorf("%d uploads, want 1", n)
-	}
-	if _, said, status := o.run("export", "--abort-upload", "--out", o.server.Address("b.jsonl")); status != 0 || !strings.Contains(said, "dropped 1 upload of") {
-		t.Errorf("status %d, %q", status, said)
-	}
-	o.checkObject("b.jsonl", nil)
+	o.checkObject(key, text)
 }
 
 // What a person has to change is refused with status 2, before anything is written.
