@@ -13,8 +13,8 @@
 #
 # Files that it has to keep go to .cache/: .cache/go is a Go toolchain (the Makefile
 # looks there first), .cache/docs is documentation that the package manager left out,
-# .cache/promtool is a program whose package is too large to install, .cache/node_modules
-# has the JavaScript packages.
+# .cache/promtool is a program whose package is too large to install, .cache/versitygw-VERSION
+# one that is built, .cache/node_modules has the JavaScript packages.
 set -eu
 
 cd "$(dirname "$0")/.."
@@ -281,6 +281,20 @@ ensure_promtool() {
 	rm -rf "$cache/deb"
 }
 
+# --- Object storage -----------------------------------------------------------------
+
+# ensure_versitygw builds versitygw, the store with the protocol of Amazon S3 of the tests, in the version of tools/go.mod.
+ensure_versitygw() {
+	version=$(sed -n 's|.*github.com/versity/versitygw \(v[^ ]*\).*|\1|p' tools/go.mod)
+	[ ! -x "$cache/versitygw-$version" ] || return 0
+	say "building versitygw $version into .cache"
+	mkdir -p "$cache"
+	(cd tools && quietly env GOFLAGS= go build -o "$cache/versitygw.new" github.com/versity/versitygw/cmd/versitygw) ||
+		fail "versitygw could not be built"
+	rm -f "$cache"/versitygw-*
+	mv "$cache/versitygw.new" "$cache/versitygw-$version"
+}
+
 # --- JavaScript -----------------------------------------------------------------------
 
 # npm_packages lists the packages that the tests load: a line for each, with name, version and
@@ -378,6 +392,7 @@ ensure_go
 if [ -n "${1:-}" ]; then
 	ensure_programs
 	ensure_promtool
+	ensure_versitygw
 	ensure_npm_packages
 	ensure_python
 	command -v apt-get >/dev/null 2>&1 ||

@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 )
@@ -20,7 +21,7 @@ type machine struct {
 }
 
 // usualTools are the real programs that the script may count on everywhere.
-var usualTools = []string{"sh", "dirname", "sed", "sort", "head", "tail", "cut", "mkdir", "cp", "chmod", "find", "mv", "rm", "mktemp", "readlink", "ln", "cat", "env", "touch", "true"}
+var usualTools = []string{"sh", "dirname", "sed", "sort", "head", "tail", "cut", "mkdir", "cp", "chmod", "find", "mv", "rm", "mktemp", "readlink", "ln", "cat", "env", "touch", "tr", "true"}
 
 func newMachine(t *testing.T) *machine {
 	t.Helper()
@@ -40,6 +41,7 @@ func newMachine(t *testing.T) *machine {
 	}
 	m.write(filepath.Join(m.repo, "scripts/setup.sh"), string(script), 0o755)
 	m.write(filepath.Join(m.repo, "go.mod"), "module x\n\ngo 1.26.0\n", 0o644)
+	m.write(filepath.Join(m.repo, "tools/go.mod"), "require (\n\tgithub.com/versity/versitygw v1.8.0 // indirect\n)\n", 0o644)
 	m.stub("id", "echo 1000")
 	return m
 }
@@ -61,10 +63,11 @@ func (m *machine) stub(name, text string) {
 	m.write(filepath.Join(m.path, name), "#!/bin/sh\n"+text+"\n", 0o755)
 }
 
-// complete puts in all that the build needs, and promtool and the JavaScript packages, which have
+// complete puts in all that the build needs, and promtool, versitygw and the JavaScript packages, which have
 // tests of their own.
 func (m *machine) complete() {
 	m.stub("promtool", "")
+	m.write(filepath.Join(m.repo, ".cache/versitygw-v1.8.0"), "", 0o755)
 	for _, name := range npmPackages {
 		m.write(filepath.Join(m.repo, ".cache/node_modules", name), "", 0o644)
 	}
@@ -86,8 +89,19 @@ var testPrograms = []string{
 	"groff", "man", "zsh", "fish", "systemd-analyze", "systemd-sysusers", "strace", "git", "xmllint", "xmlschema-validate", "node",
 }
 
-// npmPackages are the JavaScript packages of the tests, with their versions.
-var npmPackages = []string{"hyparquet/version-1.31.5", "fzstd/version-0.1.1", "replaywebpage/version-2.5.3", "warcio/version-2.4.11"}
+// npmPackages are the JavaScript packages of the tests in setup.sh, with their versions.
+var npmPackages = readNpmPackages()
+
+func readNpmPackages() (names []string) {
+	script, err := os.ReadFile("setup.sh")
+	if err != nil {
+		panic(err)
+	}
+	for _, m := range regexp.MustCompile(`(?m)^(?:npm_packages=')?(\S+) (\S+) [0-9a-f]{64}'?$`).FindAllSubmatch(script, -1) {
+		names = append(names, string(m[1])+"/version-"+string(m[2]))
+	}
+	return names
+}
 
 // testTools puts in the programs that the tests start.
 func (m *machine) testTools() {
@@ -461,6 +475,23 @@ func TestBenchmark(t *testing.T) {
 	}
 }
 
+// versitygw is built once, and again when tools/go.mod has another version.
+func TestVersitygw(t *testing.T) {
+	m := newTestMachine(t)
+	m.write(filepath.Join(m.repo, "tools/go.mod"), "require github.com/versity/versitygw v1.9.0 // indirect\n", 0o644)
+	m.stub("go", `[ "$1" = build ] || { echo go1.26.3; exit; }; echo "go $*" >>"$LOG"; echo >"$3"; chmod +x "$3"`)
+	code, said, log := m.run("test")
+	if code != 0 || said != "setup: building versitygw v1.9.0 into .cache\n" || !strings.Contains(log, "github.com/versity/versitygw/cmd/versitygw\n") {
+		t.Errorf("exit %d, said %q, called %q", code, said, log)
+	}
+	if left, err := filepath.Glob(filepath.Join(m.repo, ".cache/versitygw*")); err != nil || len(left) != 1 || filepath.Base(left[0]) != "versitygw-v1.9.0" {
+		t.Errorf("%q, %v", left, err)
+	}
+	if code, said, _ := m.run("test"); code != 0 || said != "" {
+		t.Errorf("second run: exit %d, said %q", code, said)
+	}
+}
+
 // The JavaScript packages are fetched once, compared with their sums, and unpacked.
 func TestNpmPackages(t *testing.T) {
 	m := newTestMachine(t)
@@ -472,7 +503,7 @@ func TestNpmPackages(t *testing.T) {
 		t.Errorf("without npm: exit %d, said %q", code, said)
 	}
 	m.stub("npm", `echo "npm $*" >>"$LOG"`)
-	m.stub("tar", `echo "tar $*" >>"$LOG"; mkdir package`)
+	m.stub("tar", `echo "tar $*" >>"$LOG"`)
 	m.stub("sha256sum", "cat; exit 1")
 	if code, said, _ := m.run("test"); code != 1 || !strings.Contains(said, "hyparquet-1.31.5.tgz") || !strings.Contains(said, "another SHA-256") {
 		t.Errorf("another archive: exit %d, said %q", code, said)
@@ -482,7 +513,7 @@ func TestNpmPackages(t *testing.T) {
 	}
 	m.stub("sha256sum", "cat")
 	code, said, log := m.run("test")
-	if code != 0 || strings.Count(said, "\n") != len(npmPackages) || !strings.Contains(log, "npm pack fzstd@0.1.1\ntar -xzf fzstd-0.1.1.tgz\n") {
+	if code != 0 || strings.Count(said, "\n") != 1 || !strings.Contains(log, " fzstd@0.1.1 ") || !strings.Contains(log, "\ntar -xzf fzstd-0.1.1.tgz --strip-components=1 -C package\n") {
 		t.Errorf("exit %d, said %q, called %q", code, said, log)
 	}
 	for _, name := range npmPackages {

@@ -45,7 +45,7 @@ var row = map[string]int{
 // urlParsers are the files that may call url.Parse: they read addresses that are no pages, such as those of
 // proxies and services, or text before it is canonical. All others use canonical.Net or canonical.Split.
 var urlParsers = []string{
-	"cli/client", "cli/sitespec/sitespec.go", "crawl/browser/macrorun.go", "crawl/browser/upstream.go", "crawl/fetch/proxy.go", "crawl/fetch/target.go",
+	"cli/client", "cli/objectstore/client.go", "cli/sitespec/sitespec.go", "crawl/browser/macrorun.go", "crawl/browser/upstream.go", "crawl/fetch/proxy.go", "crawl/fetch/target.go",
 	"archive/client/client.go", "daemon/broker/brokertest/relay.go", "canonical/net.go",
 }
 
@@ -243,9 +243,9 @@ var arrows = map[string][]string{
 	"cli/daemonprogram":  {"cli/command"},
 	"cli/processprogram": {"cli/command", "cli/taskprogram"},
 	"cli/sitespec":       {"cli/strict", "cli/target"},
-	"cli/export":         {"cli/pages", "cli/parquetfile", "cli/referrers", "cli/wacz"},
+	"cli/export":         {"cli/objectstore", "cli/pages", "cli/parquetfile", "cli/referrers", "cli/wacz"},
 	"cli/follow":         {"cli/pages", "cli/service"},
-	"cli/hce":            {"cli/actions", "cli/apicommands", "cli/causes", "cli/command", "cli/datafolder", "cli/doctor", "cli/export", "cli/extraction", "cli/follow", "cli/livescreen", "cli/node", "cli/overview", "cli/pages", "cli/plaintext", "cli/service", "cli/siteoptions", "cli/sitespec", "cli/subcommand", "cli/target", "cli/urlcommands", "cli/warcimport"},
+	"cli/hce":            {"cli/actions", "cli/apicommands", "cli/causes", "cli/command", "cli/datafolder", "cli/doctor", "cli/export", "cli/extraction", "cli/follow", "cli/livescreen", "cli/node", "cli/objectstore", "cli/overview", "cli/pages", "cli/plaintext", "cli/service", "cli/siteoptions", "cli/sitespec", "cli/subcommand", "cli/target", "cli/urlcommands", "cli/warcimport"},
 	"cli/causes":         {"cli/plaintext"},
 	"cli/target":         {"cli/command"},
 	"cli/subcommand":     {"cli/client", "cli/command", "cli/datafolder", "cli/export", "cli/node", "cli/pages", "cli/plaintext", "cli/service", "cli/strict", "cli/target"},
@@ -263,7 +263,7 @@ var arrows = map[string][]string{
 	"cli/strict":         {"cli/command", "cli/service", "cli/target"},
 	"cli/taskprogram":    {"cli/command"},
 	"cli/wacz":           {"cli/linesort"},
-	"cli/warcimport":     {"cli/pages", "cli/service", "cli/target"},
+	"cli/warcimport":     {"cli/objectstore", "cli/pages", "cli/service", "cli/target"},
 
 	"ose/cycle":        {"ose/folder"},
 	"ose/exchange":     {"ose/folder"},
@@ -336,6 +336,7 @@ var libraries = map[string][]string{
 	"github.com/kljensen/snowball":       {"process/contenthash"},
 	"github.com/ncruces/go-strftime":     {"web/dates"},
 	"github.com/parquet-go/parquet-go":   {"cli/parquetfile"},
+	"github.com/minio/minio-go":          {"cli/objectstore"},
 	"github.com/spf13":                   {"cli/command"},
 	"github.com/pdfcpu/pdfcpu":           {"process/pdf"},
 	"github.com/tdewolff/parse":          {"web/links", "web/loosexml"},
@@ -348,7 +349,7 @@ var libraries = map[string][]string{
 	"golang.org/x/image":                 {"process/media"},
 	"golang.org/x/text/encoding":         {"web/charset"},
 	"database/sql":                       {"api/events", "archive/catalog", "storage", "storage/keyvalue", "storage/legacyimport", "storage/sqldb", "storage/sqlstore/contents"},
-	"net/http":                           {"api", "api/events", "archive/client", "archive/protocol", "archive/server", "cli/actions", "cli/extraction", "cli/mcpserver", "cli/node", "cli/warcimport", "crawl", "crawl/browser", "crawl/cookies", "crawl/explain", "crawl/fetch", "crawl/politeclient", "crawl/reader", "crawl/robotscache", "crawl/visit", "daemon/status", "places", "search/frontend", "web/content", "web/revalidate", "webserver/fileserver", "wire"},
+	"net/http":                           {"api", "api/events", "archive/client", "archive/protocol", "archive/server", "cli/actions", "cli/extraction", "cli/mcpserver", "cli/node", "cli/objectstore", "cli/warcimport", "crawl", "crawl/browser", "crawl/cookies", "crawl/explain", "crawl/fetch", "crawl/politeclient", "crawl/reader", "crawl/robotscache", "crawl/visit", "daemon/status", "places", "search/frontend", "web/content", "web/revalidate", "webserver/fileserver", "wire"},
 	"os/exec":                            {"archive/filter", "archive/repository", "childprocess", "cli/actions", "cli/daemonprogram", "cli/node", "crawl/browser", "daemon/executor", "process", "pseudoterminal"},
 }
 

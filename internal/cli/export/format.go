@@ -57,6 +57,8 @@ type Format struct {
 	About  string
 	Folder bool // the output is a folder
 	File   bool // the output is a file, not a pipe
+	// Restarts: an interrupted export begins again. Rereads: one that continues reads what it had written.
+	Restarts, Rereads bool
 	// Redirects: it takes URLs that redirect to a page of the site, too. Other formats have that page only.
 	Redirects bool
 	// Where is the condition of pages that the format takes by default; "" for those that were
@@ -76,12 +78,12 @@ type Format struct {
 var Formats = []Format{
 	{Name: "jsonl", About: "one JSON object for each page and line", Default: jsonFields, Needs: needsOf(jsonFields), Open: newJSONL},
 	{Name: "csv", About: "a table with a header line (RFC 4180)", Default: csvFields, Needs: needsOf(csvFields), Open: newCSV},
-	{Name: "parquet", About: "a table in Apache Parquet, with typed columns", Default: parquetFields, Needs: needsOf(parquetFields), Open: newParquet},
+	{Name: "parquet", Rereads: true, About: "a table in Apache Parquet, with typed columns", Default: parquetFields, Needs: needsOf(parquetFields), Open: newParquet},
 	{Name: "md", About: "a folder with one Markdown file for each processed page", Folder: true, Needs: fixedNeeds(pages.Processed), Fields: append([]string{"markdown"}, frontFields...), Open: newMarkdown, Where: processed},
 	{Name: "files", About: "a folder with all that was received, images too, named by the URLs; text is in UTF-8", Folder: true, Needs: fixedNeeds(pages.Raw), Open: newFiles, Where: AsReceived},
 	{Name: "sitemap", About: "a sitemap (sitemaps.org) of the HTML pages", Needs: fixedNeeds(pages.Processed | pages.Headers), Fields: []string{"modified"}, Open: newSitemap, Where: html},
 	{Name: "warc", Redirects: true, About: "an archive (WARC 1.1) of all that was received, images and redirects too; compressed if the name ends with .gz", Needs: fixedNeeds(pages.Raw | pages.Headers | pages.Requests | pages.Hops), Open: newWARC, Where: AsReceived},
-	{Name: "wacz", Redirects: true, About: "an archive (WACZ 1.1.1) that a browser shows: the file of warc with an index", File: true, Needs: fixedNeeds(pages.Raw | pages.Headers | pages.Requests | pages.Hops | pages.Processed), Fields: []string{"title"}, Open: newWACZ, Where: AsReceived},
+	{Name: "wacz", Restarts: true, Redirects: true, About: "an archive (WACZ 1.1.1) that a browser shows: the file of warc with an index", File: true, Needs: fixedNeeds(pages.Raw | pages.Headers | pages.Requests | pages.Hops | pages.Processed), Fields: []string{"title"}, Open: newWACZ, Where: AsReceived},
 }
 
 // Conditions of pages, in the MySQL dialect.

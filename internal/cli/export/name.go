@@ -2,6 +2,7 @@ package export
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -10,6 +11,7 @@ import (
 	"slices"
 	"strings"
 
+	"hce/dc/internal/cli/objectstore"
 	"hce/dc/internal/config"
 	"hce/dc/internal/files"
 )
@@ -30,16 +32,24 @@ const folderFormat = "md"
 // a folder has Markdown files, and an output without an ending, as stdout (""), has jsonl. It refuses a name that
 // contradicts the format, a name whose ending means none, and a folder in place of a file or a file in place of a folder.
 func Choose(name, out string) (Format, error) {
+	if objectstore.IsAddress(out) {
+		return chooseForObject(name, out)
+	}
+	folder := strings.HasSuffix(out, "/")
+	if info, err := os.Stat(out); err == nil && out != "" {
+		folder = info.IsDir()
+	}
+	return chooseByName(name, out, folder)
+}
+
+// chooseByName returns the format of an output, which is a folder or may become a file.
+func chooseByName(name, out string, folder bool) (Format, error) {
 	base := strings.ToLower(filepath.Base(out))
 	ending, meant := filepath.Ext(base), ""
 	for _, e := range endings {
 		if strings.HasSuffix(base, e.ending) {
 			ending, meant = e.ending, e.format
 		}
-	}
-	folder := strings.HasSuffix(out, "/")
-	if info, err := os.Stat(out); err == nil && out != "" {
-		folder = info.IsDir()
 	}
 	format, err := Find(name)
 	switch {
@@ -90,8 +100,14 @@ func folderNames() (names []string) {
 
 // CheckOut refuses an output of a job that cannot be written: it exists, its folder does not, or the user may not
 // write there. It leaves nothing behind. An output that an interrupted export has left is accepted.
-func CheckOut(job Job) error {
+func CheckOut(ctx context.Context, job Job) error {
 	if job.Out == "" {
+		return nil
+	}
+	if objectstore.IsAddress(job.Out) {
+		if err := checkObject(ctx, job); err != nil {
+			return openingError(job, err)
+		}
 		return nil
 	}
 	info, err := os.Stat(job.Out)

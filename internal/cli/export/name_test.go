@@ -90,7 +90,7 @@ func TestCheckOut(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := CheckOut(Job{Format: f, Out: c.out}); (err == nil) != (c.says == "") || err != nil && !strings.Contains(err.Error(), c.says) {
+		if err := CheckOut(t.Context(), Job{Format: f, Out: c.out}); (err == nil) != (c.says == "") || err != nil && !strings.Contains(err.Error(), c.says) {
 			t.Errorf("%s %s: %v, want %q", c.format, c.out, err, c.says)
 		}
 	}

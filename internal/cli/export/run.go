@@ -13,6 +13,7 @@ import (
 	"slices"
 	"strings"
 
+	"hce/dc/internal/cli/objectstore"
 	"hce/dc/internal/cli/pages"
 	"hce/dc/internal/cli/referrers"
 	"hce/dc/internal/files"
@@ -25,7 +26,7 @@ type Job struct {
 	Sites    []string     // whose pages are written, one site after the other
 	Format   Format
 	Settings Settings
-	Out      string    // file or folder; "" writes to Stdout
+	Out      string    // file, folder or object s3://BUCKET/KEY; "" writes to Stdout
 	Stdout   io.Writer // not continued
 	Force    bool      // replace an output that exists
 	// Choice is what the user typed to choose pages, such as "since 7d". An interrupted export with
@@ -33,7 +34,7 @@ type Job struct {
 	Choice string
 }
 
-// position is where an export that was interrupted continues. It is stored next to the output.
+// position is where an export that was interrupted continues. It is stored next to the output, or in the folder of an upload.
 type position struct {
 	Site     string   `json:"site"` // all sites, with commas
 	At       int      `json:"at"`   // number of the present site, from 0
@@ -74,7 +75,7 @@ func Run(ctx context.Context, job Job, progress func(pages int64)) (int64, error
 	if job.Out == "" && (job.Format.Folder || job.Format.File) {
 		return 0, fmt.Errorf("format %s does not write to a pipe; give its output with --out", job.Format.Name)
 	}
-	target, err := openOutput(job)
+	target, err := openOutput(ctx, job)
 	if err != nil {
 		return 0, err
 	}
@@ -86,14 +87,14 @@ func Run(ctx context.Context, job Job, progress func(pages int64)) (int64, error
 			told(row, err)
 		}
 	}
-	for err == nil && target.at.At < len(job.Sites) {
+	for err == nil && !target.isWhole && target.at.At < len(job.Sites) {
 		job.Reader.Site = job.Sites[target.at.At]
 		if err = target.exportSite(ctx, job, progress); err == nil {
 			target.at.At, target.at.After = target.at.At+1, ""
 		}
 	}
 	if err == nil {
-		err = target.endOutput()
+		err = target.endOutput(ctx, job)
 	}
 	if err == nil && target.at.Damaged > 0 {
 		err = &DamagedError{target.at.Damaged}
@@ -107,6 +108,8 @@ type output struct {
 	state   string // file of the position; "" for none
 	scratch string // folder for temporary files; "" for none
 	file    *os.File
+	upload  *objectstore.Upload // nil: the output is no object
+	isWhole bool                // the object was completed by an earlier run
 	writer  Writer
 	links   *referrers.Index // nil: not needed
 }
@@ -171,53 +174,75 @@ func (o *output) exportSite(ctx context.Context, job Job, progress func(int64)) 
 		if progress != nil {
 			progress(o.at.Pages)
 		}
-		if grouped, is := o.writer.(Grouped); is && !grouped.Full() {
-			return nil
+		if grouped, is := o.writer.(Grouped); !is || grouped.Full() {
+			if err := o.saveOutput(); err != nil {
+				return err
+			}
 		}
-		return o.saveOutput()
+		return o.sendPortion(ctx, job.Format)
 	})
 }
 
 // endOutput completes the output behind the last page.
-func (o *output) endOutput() error {
-	if err := errors.Join(o.writer.Flush(), o.writer.End()); err != nil {
-		return fmt.Errorf("write the export: %w", err)
+func (o *output) endOutput(ctx context.Context, job Job) error {
+	if !o.isWhole {
+		if err := errors.Join(o.writer.Flush(), o.writer.End()); err != nil {
+			return fmt.Errorf("write the export: %w", err)
+		}
+	}
+	if o.upload != nil {
+		return o.completeObject(ctx, job)
 	}
 	return o.finishExport()
 }
 
 // openOutput opens the output, at its start or where an interrupted run of the same job has ended.
-func openOutput(job Job) (*output, error) {
+func openOutput(ctx context.Context, job Job) (*output, error) {
 	o := &output{at: position{Site: strings.Join(job.Sites, ","), Format: job.Format.Name, Choice: job.Choice, Where: job.Reader.Where, Settings: job.Settings}}
-	out := Output{W: job.Stdout}
-	if job.Out != "" {
-		o.state = statePath(job)
-		if err := o.readPosition(job); err != nil {
-			return nil, openingError(job, err)
-		}
-		out = Output{Folder: job.Out}
+	out, err := o.openPlace(ctx, job)
+	if err == nil && !o.isWhole {
+		o.writer, err = job.Format.Open(out, job.Settings)
 	}
-	if job.Out != "" && !job.Format.Folder {
-		if err := o.openFile(job.Out); err != nil {
-			return nil, openingError(job, err)
-		}
-		out = Output{W: o.file, Name: job.Out, Scratch: o.scratch}
-		if o.at.After != "" {
-			out.Prior = io.NewSectionReader(o.file, 0, o.at.Bytes)
-		}
-	}
-	var err error
-	if o.writer, err = job.Format.Open(out, job.Settings); err != nil {
+	if err != nil {
 		o.closeFiles()
 		return nil, openingError(job, err)
 	}
 	return o, nil
 }
 
+// openPlace opens what the output of a job is: stdout, an object, a folder or a file.
+func (o *output) openPlace(ctx context.Context, job Job) (Output, error) {
+	if job.Out == "" {
+		return Output{W: job.Stdout}, nil
+	}
+	if objectstore.IsAddress(job.Out) {
+		err := o.openUpload(ctx, job)
+		return o.placeOf(job, o.upload), err
+	}
+	o.state = statePath(job)
+	if _, err := o.readPosition(job); err != nil || job.Format.Folder {
+		return Output{Folder: job.Out}, err
+	}
+	err := o.openFile(job.Out)
+	return o.placeOf(job, o.file), err
+}
+
+// placeOf returns the place of a format that writes one file or object.
+func (o *output) placeOf(job Job, to rereader) Output {
+	out := Output{W: to, Name: job.Out, Scratch: o.scratch}
+	if o.at.After != "" {
+		out.Prior = io.NewSectionReader(to, 0, o.at.Bytes)
+	}
+	return out
+}
+
 // openingError is the error of an output that cannot be opened.
 func openingError(job Job, err error) error {
 	if path := (*fs.PathError)(nil); errors.As(err, &path) && path.Path == job.Out {
 		return err // it has the name
+	}
+	if objectstore.IsAddress(job.Out) && !errors.Is(err, ErrExists) {
+		return err // it has the address
 	}
 	return fmt.Errorf("open %s: %w", job.Out, err)
 }
@@ -229,23 +254,23 @@ func statePath(job Job) string {
 	return job.Out + StateSuffix
 }
 
-// readPosition reads the position of an interrupted run.
-func (o *output) readPosition(job Job) error {
+// readPosition reads the position of an interrupted run, and reports whether there is one of the same job.
+func (o *output) readPosition(job Job) (continues bool, err error) {
 	if job.Format.Folder {
 		if err := os.MkdirAll(job.Out, 0o755); err != nil {
-			return err
+			return false, err
 		}
 	}
 	text, err := os.ReadFile(o.state)
 	if errors.Is(err, fs.ErrNotExist) {
-		return o.refuseReplacing(job)
+		return false, o.refuseReplacing(job)
 	}
 	var saved position
 	if err == nil {
 		err = json.Unmarshal(text, &saved)
 	}
 	if err != nil {
-		return err
+		return false, err
 	}
 	same := saved
 	same.At, same.After, same.Bytes, same.Pages, same.Damaged = 0, "", 0, 0, 0
@@ -253,16 +278,16 @@ func (o *output) readPosition(job Job) error {
 	switch {
 	case reflect.DeepEqual(same, o.at):
 		o.at = saved
-		return nil
+		return true, nil
 	case job.Force:
-		return nil
+		return false, nil
 	}
-	return fmt.Errorf("%w, as an interrupted export with other settings; repeat that command, or replace it with --force", ErrExists)
+	return false, fmt.Errorf("%w, as an interrupted export with other settings; repeat that command, or replace it with --force", ErrExists)
 }
 
 // refuseReplacing refuses to replace an output that has contents.
 func (o *output) refuseReplacing(job Job) error {
-	if job.Force {
+	if job.Force || o.upload != nil { // checkObject has refused it
 		return nil
 	}
 	if job.Format.Folder {
@@ -314,6 +339,9 @@ func (o *output) saveOutput() error {
 		}
 		o.at.Bytes = at
 	}
+	if o.upload != nil {
+		o.at.Bytes = o.upload.Size()
+	}
 	return o.storePosition()
 }
 
@@ -351,5 +379,8 @@ func (o *output) closeFiles() {
 	}
 	if o.scratch != "" {
 		_ = os.RemoveAll(o.scratch) // nothing in it is needed again
+	}
+	if o.upload != nil {
+		o.upload.Close()
 	}
 }

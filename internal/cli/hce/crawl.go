@@ -208,7 +208,7 @@ func (c *crawl) checkOut() error {
 	}
 	job, err := e.readJob(time.Now())
 	if err == nil && job.Out != "" {
-		if err = export.CheckOut(job); err != nil {
+		if err = export.CheckOut(c.Ctx, job); err != nil {
 			err = command.Refuse("--out %w", err)
 		}
 	}

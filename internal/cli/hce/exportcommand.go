@@ -14,6 +14,7 @@ import (
 	"hce/dc/internal/cli/command"
 	"hce/dc/internal/cli/export"
 	"hce/dc/internal/cli/livescreen"
+	"hce/dc/internal/cli/objectstore"
 	"hce/dc/internal/cli/pages"
 	"hce/dc/internal/cli/plaintext"
 	"hce/dc/internal/cli/subcommand"
@@ -25,18 +26,18 @@ type exportOptions struct {
 	format, where, fields, out    string
 	since, fetchedSince           string
 	all, markdown, force, noindex bool
-	raw, allSites                 bool
+	raw, allSites, abort          bool
 }
 
 // declareOutput declares the options that hce crawl has too. to says where the pages go without --out.
 func (e *exportOptions) declareOutput(c *command.Command, to string) {
 	c.Choice(&e.format, "format", "", "NAME", "format of the output; without it the name of --out says it (.jsonl, .csv, .parquet, .warc, .warc.gz, .wacz, .xml: sitemap, a folder: md), else jsonl", export.Names()...)
-	c.Text(&e.out, "out", "o", "FILE", "file to write, or folder, whose name ends with / if it does not exist; -: stdout; default: "+to)
+	c.Text(&e.out, "out", "o", "FILE", "file to write, or folder, whose name ends with / if it does not exist, or object s3://BUCKET/KEY; -: stdout; default: "+to)
 	c.Choices(&e.fields, "fields", "", "LIST", "fields of jsonl, csv and parquet, separated by commas: "+strings.Join(export.FieldNames(), ", ")+", and tag:NAME for a tag of a template", export.FieldNames()...)
 	c.Flag(&e.noindex, "noindex", "", "pages that ask robots not to index them, too")
 	c.Flag(&e.markdown, "markdown", "", "the field text is Markdown")
 	c.Flag(&e.raw, "raw", "", "csv: cells that begin with = + - @ tab or return as they are; else an apostrophe stands before them, so that no spreadsheet runs them")
-	c.Flag(&e.force, "force", "", "replace a file, or write into a folder that has files")
+	c.Flag(&e.force, "force", "", "replace a file or an object, or write into a folder that has files")
 }
 
 func exportCommand(p subcommand.Program) *command.Command {
@@ -57,17 +58,25 @@ out and counted, unless --noindex or --all is given; the archives files, warc an
 sheets, pictures, sitemaps and feeds are no pages: they are in these archives and in --all. Memory does not
 grow with the number of pages. After an interruption the same command continues the output.
 
+--out s3://BUCKET/KEY writes an object in a store with the protocol of Amazon S3: endpoint, region and
+credentials are those of AWS_ENDPOINT_URL, AWS_REGION, AWS_ACCESS_KEY_ID, AWS_PROFILE and others
+(docs/objectstore.md). The object appears at the end. The store keeps the parts of an interrupted export
+until the same command completes it, a rule of the bucket ends it (AbortIncompleteMultipartUpload), or
+--abort-upload does.
+
 The crawl may go on meanwhile. A page that exists during the whole export is written exactly
 once, as it was when its portion was read; pages that are added meanwhile may be missing.`,
 		Examples: `  hce export example.org --out pages.csv
   hce export example.org --fields url,title,date --since 7d
   hce export example.org --out pages.parquet
   hce export example.org --out pages/
+  hce export example.org --out s3://bucket/pages.warc.gz
   hce export example.org --where 'Depth < 3' | jq -r .title`,
 	}, &o, func(s *subcommand.Session) error { return exportPages(s, words, e) })
 	c.Words(&words, "[SITE...]", 0, 0)
 	c.Flag(&e.allSites, "all-sites", "", "the pages of all sites")
 	e.declareOutput(c, "stdout")
+	c.Flag(&e.abort, "abort-upload", "", "export nothing: let the store drop what interrupted exports to the object of --out have sent")
 	c.Hint("limit", "pipe the lines: hce export SITE | head -n N; or choose pages with --where")
 	c.Text(&e.since, "since", "", "TIME", "only pages whose content has changed since then: a date (2026-01-31, 2026-01-31T12:00:00Z) or an age (12h, 7d)")
 	c.Text(&e.fetchedSince, "fetched-since", "", "TIME", "only pages fetched since then, changed or not")
@@ -211,7 +220,38 @@ func parseSince(option, text string, now time.Time) (time.Time, error) {
 	return time.Time{}, fmt.Errorf("%s %q is not a date such as 2026-01-31 or an age such as 12h or 7d", option, text)
 }
 
+// abortUpload lets the store drop what interrupted exports to an object have sent.
+func abortUpload(s *subcommand.Session, typed []string, e exportOptions) error {
+	switch {
+	case !objectstore.IsAddress(e.out):
+		return command.Refuse("--abort-upload is for --out s3://BUCKET/KEY; the parts of other outputs are files that you can remove")
+	case len(typed) > 0 || e.allSites:
+		return command.Refuse("--abort-upload exports nothing; leave out the sites")
+	}
+	n, err := export.AbortUpload(s.Ctx, e.out)
+	if err != nil {
+		return refuseObject(err)
+	}
+	if s.JSON {
+		return s.PrintJSON(map[string]any{"out": e.out, "aborted": n})
+	}
+	s.PrintMessage("dropped %s of %s", plaintext.Count(int64(n), "upload", "uploads"), e.out)
+	return nil
+}
+
+// refuseObject makes the error of a store that a person has to remove a refusal.
+func refuseObject(err error) error {
+	var object *objectstore.Error
+	if errors.As(err, &object) && object.IsRefusal() {
+		return command.Refusal{Err: err}
+	}
+	return err
+}
+
 func exportPages(s *subcommand.Session, typed []string, e exportOptions) error {
+	if e.abort {
+		return abortUpload(s, typed, e)
+	}
 	job, err := e.readJob(time.Now())
 	if err != nil {
 		return err
@@ -268,7 +308,7 @@ func writePages(s *subcommand.Session, e exportOptions, job export.Job, sites []
 	n, err := export.Run(s.Ctx, job, exportProgress(s, known))
 	var damaged *export.DamagedError
 	if err != nil && !errors.As(err, &damaged) {
-		return err
+		return refuseObject(err)
 	}
 	if e.leavesOut(job.Format) {
 		if err := sayLeftOut(s, job.Sites, strings.TrimSuffix(job.Reader.Where, " AND "+export.Indexed)); err != nil {

@@ -12,6 +12,7 @@ import (
 
 	"hce/dc/internal/cli/command"
 	"hce/dc/internal/cli/livescreen"
+	"hce/dc/internal/cli/objectstore"
 	"hce/dc/internal/cli/plaintext"
 	"hce/dc/internal/cli/siteoptions"
 	"hce/dc/internal/cli/subcommand"
@@ -31,7 +32,8 @@ func importWARCCommand(p subcommand.Program) *command.Command {
 	var site string
 	c := p.NewLeaf(command.Text{
 		Name: "warc", Summary: "stores the pages of WARC files as crawled pages of a site",
-		Description: `Reads files of WARC 0.17 to 1.1, plain or compressed with gzip, and WACZ files. All files are
+		Description: `Reads files of WARC 0.17 to 1.1, plain or compressed with gzip, and WACZ files, also objects
+s3://BUCKET/KEY (docs/objectstore.md). All files are
 checked first: a damaged one is refused with the offset of its record, and nothing is changed. Then
 each response with a code of 2xx, each resource and each revisit becomes a page in status crawled,
 so a daemon processes it; another body of a known page becomes a version with the date of its
@@ -40,7 +42,7 @@ twice.
 
 A site that does not exist is created from the address of the first page, or with the id of
 --site. Nothing is fetched.`,
-		Examples: "  hce import warc pages.warc.gz\n  hce import warc *.warc.gz --site archive",
+		Examples: "  hce import warc pages.warc.gz\n  hce import warc *.warc.gz --site archive\n  hce import warc s3://bucket/pages.warc.gz",
 	}, &o, func(s *subcommand.Session) error { return importWARC(s, files, site) })
 	c.Words(&files, "FILE...", 1, 0)
 	c.Text(&site, "site", "", "SITE", "site for all pages; default: that of the address of the first page")
@@ -80,6 +82,13 @@ func importWARC(s *subcommand.Session, files []string, typed string) error {
 func refuseDamaged(err error) error {
 	var fault *warc.Fault
 	var path *fs.PathError
+	var object *objectstore.Error
+	if errors.As(err, &object) {
+		if object.IsRefusal() {
+			return command.Refuse("%w; nothing was changed", err)
+		}
+		return err
+	}
 	if errors.As(err, &fault) || errors.As(err, &path) {
 		return command.Refuse("%w; nothing was changed", err)
 	}

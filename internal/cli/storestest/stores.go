@@ -15,6 +15,7 @@ import (
 	"fmt"
 	"log/slog"
 	"maps"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"sync"
@@ -199,13 +200,33 @@ func (s *Stores) AddURL(site, url string, fields map[string]any) {
 // AddPages stores n processed pages, root0 and so on, with the titles "Title 0" and so on.
 func (s *Stores) AddPages(site, root string, n int) {
 	s.t.Helper()
+	s.addPages(site, root, n, func(title string) (raw, text string) { return title, "text of " + title })
+}
+
+// AddLargePages stores n processed pages as AddPages, whose raw contents have size bytes each that do not compress well, the
+// same in each run.
+func (s *Stores) AddLargePages(site, root string, n, size int) {
+	s.t.Helper()
+	random := rand.New(rand.NewPCG(1, 2))
+	s.addPages(site, root, n, func(title string) (raw, text string) {
+		b := make([]byte, size*3/4)
+		for i := range b {
+			b[i] = byte(random.Uint32())
+		}
+		return "<title>" + title + "</title><p>" + base64.StdEncoding.EncodeToString(b), "text of " + title
+	})
+}
+
+func (s *Stores) addPages(site, root string, n int, contentsOf func(title string) (raw, text string)) {
+	s.t.Helper()
 	const atOnce = 500
 	for first := 0; first < n; first += atOnce {
 		var rows, contents []any
 		for i := first; i < min(first+atOnce, n); i++ {
 			url, title := fmt.Sprint(root, i), fmt.Sprint("Title ", i)
-			rows = append(rows, processedRow(site, url, title))
-			contents = append(contents, s.pageContents(site, url, title, "text of "+title, title)...)
+			raw, text := contentsOf(title)
+			rows = append(rows, processedRow(site, url, raw))
+			contents = append(contents, s.pageContents(site, url, title, text, raw)...)
 		}
 		s.mustAsk(wire.URLNew, rows)
 		s.mustAsk(wire.URLPut, contents)

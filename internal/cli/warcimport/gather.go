@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"hce/dc/internal/cli/objectstore"
 	"hce/dc/internal/cli/target"
 	"hce/dc/internal/wire/urlkey"
 	"hce/dc/warc"
@@ -239,22 +240,49 @@ func (g *gatherer) takeMetadata(f *warc.Found) error {
 // nil.
 type Progress func(path string, bytes int64)
 
+// source is a file or an object.
+type source interface {
+	io.Reader
+	io.ReaderAt
+	io.Closer
+}
+
+// openSource opens a file, or the object of an address s3://BUCKET/KEY, and returns its size.
+func openSource(ctx context.Context, path string) (source, int64, error) {
+	if objectstore.IsAddress(path) {
+		client, err := objectstore.Open(path)
+		if err != nil {
+			return nil, 0, err
+		}
+		object, err := client.OpenObject(ctx)
+		if err != nil {
+			return nil, 0, err
+		}
+		return object, object.Size(), nil
+	}
+	file, err := os.Open(path)
+	if err != nil {
+		return nil, 0, err
+	}
+	info, err := file.Stat()
+	if err != nil || !info.Mode().IsRegular() {
+		return nil, 0, errors.Join(err, fmt.Errorf("%s is not a file", path), file.Close())
+	}
+	return file, info.Size(), nil
+}
+
 // eachRecord calls each with the records of a WARC file, or of those in a WACZ file.
 func eachRecord(ctx context.Context, path string, progress Progress, each func(*warc.Found) error) error {
-	file, err := os.Open(path)
+	file, size, err := openSource(ctx, path)
 	if err != nil {
 		return err
 	}
 	defer file.Close()
-	info, err := file.Stat()
-	if err != nil || !info.Mode().IsRegular() {
-		return errors.Join(err, fmt.Errorf("%s is not a file", path))
-	}
 	magic := make([]byte, 4)
 	if n, _ := file.ReadAt(magic, 0); string(magic[:n]) != "PK\x03\x04" {
 		return eachInStream(ctx, path, file, progress, each)
 	}
-	archive, err := zip.NewReader(file, info.Size())
+	archive, err := zip.NewReader(file, size)
 	if err != nil {
 		return fmt.Errorf("%s: %w", path, &warc.Fault{Err: err})
 	}
