@@ -93,8 +93,10 @@ func explore(t *testing.T) {
 	}
 	clients.Wait()
 	x.server.awaitRequests()
-	if log := x.log.String(); strings.Contains(log, "fault=") || strings.Contains(log, "request failed") {
-		t.Errorf("the log has faults: %.3000s", log)
+	for line := range strings.Lines(x.log.String()) {
+		if strings.Contains(line, "level=ERROR") || strings.Contains(line, "broke off") {
+			t.Errorf("the log has a fault: %s", line)
+		}
 	}
 	x.reportCodes()
 }
@@ -115,6 +117,9 @@ func (x *exploration) sendRandom(g *requests) {
 		return
 	}
 	r := g.newRequest(method, path, o)
+	if path == "/v1/events" {
+		r.header.Set("Accept", "application/json") // a stream has no end
+	}
 	if err := x.checkAnswer(r); err != nil {
 		x.faults.Add(1)
 		x.Errorf("%v\n%v", r, err)

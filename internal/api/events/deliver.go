@@ -129,7 +129,7 @@ func (d *delivery) readList() (err error) {
 	if len(d.list) > 0 {
 		return nil
 	}
-	d.list, err = d.store.after(d.life, d.passed, listed)
+	d.list, err = d.store.readAfter(d.life, d.passed, listed)
 	if err != nil || len(d.list) == 0 {
 		return err
 	}

@@ -153,7 +153,7 @@ func (e *Events) wake() {
 
 // After returns at most most events behind a position, ordered by number. Begin comes before it.
 func (e *Events) After(ctx context.Context, position int64, most int) ([]Event, error) {
-	return e.store.after(ctx, position, most)
+	return e.store.readAfter(ctx, position, most)
 }
 
 // Bounds returns the number before the oldest event of the log and that of the newest one. Begin comes before it.

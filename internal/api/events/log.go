@@ -256,8 +256,8 @@ func (s *store) queryVersions(ctx context.Context, where string, args []any) (ma
 	return found, rows.Err()
 }
 
-// after returns at most most events behind a position, ordered by number.
-func (s *store) after(ctx context.Context, position int64, most int) ([]Event, error) {
+// readAfter returns at most most events behind a position, ordered by number.
+func (s *store) readAfter(ctx context.Context, position int64, most int) ([]Event, error) {
 	rows, err := s.read.QueryContext(ctx, "SELECT seq, at, type, data FROM events WHERE seq > ? ORDER BY seq LIMIT ?", position, most)
 	if err != nil {
 		return nil, err

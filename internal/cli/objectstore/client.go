@@ -132,11 +132,9 @@ func (c *Client) statObject(ctx context.Context) (info minio.ObjectInfo, found b
 func (c *Client) checkBucket(ctx context.Context) error {
 	ctx, stop := context.WithCancel(ctx) // ends the goroutine of the list
 	defer stop()
-	for found := range c.core.Client.ListObjects(ctx, c.address.Bucket, minio.ListObjectsOptions{Prefix: c.address.Key, MaxKeys: 1}) {
-		if found.Err != nil && minio.ToErrorResponse(found.Err).Code != minio.AccessDenied {
-			return c.explain("look for", found.Err)
-		}
-		break
+	first := <-c.core.Client.ListObjects(ctx, c.address.Bucket, minio.ListObjectsOptions{Prefix: c.address.Key, MaxKeys: 1})
+	if first.Err != nil && minio.ToErrorResponse(first.Err).Code != minio.AccessDenied {
+		return c.explain("look for", first.Err)
 	}
 	return nil
 }

@@ -110,7 +110,7 @@ func (u *Upload) readState(ctx context.Context) error {
 		return u.Reset(ctx)
 	case err != nil:
 		return err
-	case u.size < u.sent(): // a file system lost it
+	case u.size < u.Sent(): // a file system lost it
 		return u.Reset(ctx)
 	}
 	if u.isDone, err = u.isCompleted(ctx); err != nil || u.isDone || u.state.ID == "" {
@@ -138,11 +138,8 @@ func (u *Upload) tailPath(from int64) string {
 	return filepath.Join(u.folder, fmt.Sprintf("%s-%d", tailName, from))
 }
 
-// sent returns the bytes that the server has in parts.
-func (u *Upload) sent() int64 { return int64(u.state.Parts) * u.state.PartSize }
-
-// Sent returns the bytes that the server has: an upload cannot be cut before them.
-func (u *Upload) Sent() int64 { return u.sent() }
+// Sent returns the bytes that the server has in parts: an upload cannot be cut before them.
+func (u *Upload) Sent() int64 { return int64(u.state.Parts) * u.state.PartSize }
 
 // Size returns the bytes that were written.
 func (u *Upload) Size() int64 { return u.size }
@@ -214,8 +211,8 @@ func (u *Upload) storeState() error {
 
 // Cut drops the bytes behind size, which is not less than Sent and not more than Size.
 func (u *Upload) Cut(size int64) error {
-	if size < u.sent() || size > u.size {
-		return fmt.Errorf("%s: cannot continue at byte %d: the server has %d, the folder %s ends at %d", u.client.address, size, u.sent(), u.folder, u.size)
+	if size < u.Sent() || size > u.size {
+		return fmt.Errorf("%s: cannot continue at byte %d: the server has %d, the folder %s ends at %d", u.client.address, size, u.Sent(), u.folder, u.size)
 	}
 	if err := u.tail.Truncate(size - u.state.From); err != nil {
 		return err
@@ -242,7 +239,7 @@ func (u *Upload) ReadAt(p []byte, off int64) (int, error) {
 
 // Send sends whole parts of the first size bytes, and drops them from the folder.
 func (u *Upload) Send(ctx context.Context, size int64) error {
-	for u.sent()+u.state.PartSize <= size {
+	for u.Sent()+u.state.PartSize <= size {
 		if err := u.beginParts(ctx); err != nil {
 			return err
 		}
@@ -280,7 +277,7 @@ func (u *Upload) sendPart(ctx context.Context, size int64) error {
 	if number > mostParts {
 		return fmt.Errorf("%s would have more than %d parts of %s; export less at once", u.client.address, mostParts, files.Bytes(u.state.PartSize))
 	}
-	body, sum, err := u.hashTail(u.sent(), size)
+	body, sum, err := u.hashTail(u.Sent(), size)
 	if err != nil {
 		return err
 	}
@@ -303,7 +300,7 @@ func (u *Upload) hashTail(from, size int64) (io.Reader, string, error) {
 // dropSent removes bytes that the server has from the folder: the remaining ones go to another file, whose name the
 // state has then.
 func (u *Upload) dropSent() error {
-	from := u.sent()
+	from := u.Sent()
 	if u.options.KeepsCopy || from == u.state.From {
 		return nil
 	}
@@ -356,7 +353,7 @@ func (u *Upload) Complete(ctx context.Context, result any, replaces bool) (err e
 		return u.putWhole(ctx, replaces)
 	}
 	wanted := u.state.Parts
-	if rest := u.size - u.sent(); rest > 0 {
+	if rest := u.size - u.Sent(); rest > 0 {
 		if err := u.sendPart(ctx, rest); err != nil {
 			return err
 		}
