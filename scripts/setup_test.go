@@ -229,7 +229,7 @@ func TestOldGoFetchesTheToolchain(t *testing.T) {
 			t.Errorf("%s: %v, %v", name, info, err)
 		}
 	}
-	if entries, err := os.ReadDir(filepath.Join(m.repo, ".cache")); err != nil || len(entries) != 2 { // and node_modules
+	if entries, err := os.ReadDir(filepath.Join(m.repo, ".cache")); err != nil || len(entries) != 3 { // and node_modules and versitygw
 		t.Errorf("left in .cache: %v, %v", entries, err)
 	}
 	if code, said, _ := m.run(); code != 0 || said != "" {
