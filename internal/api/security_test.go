@@ -3,10 +3,19 @@ package api
 import (
 	"bufio"
 	"context"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/pem"
 	"fmt"
 	"io"
+	"math/big"
 	"net"
 	"net/http"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -223,4 +232,80 @@ func TestListen(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
+}
+
+// With TLS a key is needed on loopback too, and old versions of the protocol are refused.
+func TestTLS(t *testing.T) {
+	dir := t.TempDir()
+	cert, key := filepath.Join(dir, "cert.pem"), filepath.Join(dir, "key.pem")
+	pool := writeCertificate(t, cert, key)
+	a := start(t, func(c *Config) { c.Host, c.Port, c.TLSCert, c.TLSKey = "127.0.0.1", -1, cert, key })
+	secret := a.newKey(apikeys.Read)
+	listener, err := a.server.listen()
+	if err != nil {
+		t.Fatal(err)
+	}
+	a.server.serve(listener)
+	t.Cleanup(func() { a.server.http.Close(); a.server.ended.Wait() })
+	get := func(key string, config *tls.Config) (int, error) {
+		r, err := http.NewRequestWithContext(t.Context(), "GET", "https://"+listener.Addr().String()+"/v1/whoami", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if key != "" {
+			r.Header.Set("Authorization", "Bearer "+key)
+		}
+		client := http.Client{Transport: &http.Transport{TLSClientConfig: config}}
+		defer client.CloseIdleConnections()
+		answer, err := client.Do(r)
+		if err != nil {
+			return 0, err
+		}
+		answer.Body.Close()
+		return answer.StatusCode, nil
+	}
+	for _, tt := range []struct {
+		name, key string
+		config    *tls.Config
+		want      int
+	}{
+		{"key", secret, &tls.Config{RootCAs: pool}, 200},
+		{"no key", "", &tls.Config{RootCAs: pool}, 401},
+		{"unknown certificate", secret, &tls.Config{}, 0},
+		{"TLS 1.1", secret, &tls.Config{RootCAs: pool, MinVersion: tls.VersionTLS10, MaxVersion: tls.VersionTLS11}, 0},
+	} {
+		if got, err := get(tt.key, tt.config); got != tt.want || (err != nil) != (tt.want == 0) {
+			t.Errorf("%s: %d %v", tt.name, got, err)
+		}
+	}
+}
+
+// writeCertificate writes a certificate of 127.0.0.1 and its key, and returns the pool that trusts it.
+func writeCertificate(t *testing.T, cert, key string) *x509.CertPool {
+	t.Helper()
+	secret, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	template := &x509.Certificate{SerialNumber: big.NewInt(1), NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour), IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}}
+	der, err := x509.CreateCertificate(rand.Reader, template, template, &secret.PublicKey, secret)
+	if err != nil {
+		t.Fatal(err)
+	}
+	encoded, err := x509.MarshalPKCS8PrivateKey(secret)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for path, block := range map[string]*pem.Block{cert: {Type: "CERTIFICATE", Bytes: der}, key: {Type: "PRIVATE KEY", Bytes: encoded}} {
+		if err := os.WriteFile(path, pem.EncodeToMemory(block), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	parsed, err := x509.ParseCertificate(der)
+	if err != nil {
+		t.Fatal(err)
+	}
+	pool := x509.NewCertPool()
+	pool.AddCert(parsed)
+	return pool
 }

@@ -37,7 +37,7 @@ func (a *Actions) ListURLs(ctx context.Context, u URLs) (list []json.RawMessage,
 	if err != nil {
 		return nil, "", err
 	}
-	if _, err := a.storedSite(ctx, u.Site, "urls", "filters", "properties"); err != nil {
+	if err := a.checkSite(ctx, u.Site); err != nil {
 		return nil, "", err
 	}
 	list = []json.RawMessage{}

@@ -44,7 +44,7 @@ func (a *Actions) Search(ctx context.Context, s Search) (found Found, err error)
 	case s.After != "" && !isKey(s.After):
 		return found, &Invalid{"cursor", s.After, "it is not one of an answer"}
 	}
-	if _, err := a.storedSite(ctx, s.Site, "urls", "filters", "properties"); err != nil {
+	if err := a.checkSite(ctx, s.Site); err != nil {
 		return found, err
 	}
 	end := time.Now().Add(s.Time)

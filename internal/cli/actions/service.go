@@ -43,7 +43,7 @@ func (a *Actions) Explain(ctx context.Context, crawler Command, typed, site stri
 	}
 	args := append(slices.Clone(crawler.Args), "--explain", u.Text)
 	if site != "" {
-		if _, err := a.storedSite(ctx, site, "urls", "filters", "properties"); err != nil {
+		if err := a.checkSite(ctx, site); err != nil {
 			return nil, err
 		}
 		args = append(args, "--site", site)
@@ -79,7 +79,7 @@ func (a *Actions) ExportJob(ctx context.Context, e Export) (export.Job, error) {
 	if err := export.CheckFields(e.Fields); err != nil {
 		return export.Job{}, &Invalid{"fields", nil, err.Error()}
 	}
-	if _, err := a.storedSite(ctx, e.Site, "urls", "filters", "properties"); err != nil {
+	if err := a.checkSite(ctx, e.Site); err != nil {
 		return export.Job{}, err
 	}
 	var parts []string

@@ -125,6 +125,12 @@ func (a *Actions) storedSite(ctx context.Context, id string, exclude ...string) 
 	return site, nil
 }
 
+// checkSite returns a *NotFound if there is no such site. It asks for nothing that costs a look at rows.
+func (a *Actions) checkSite(ctx context.Context, id string) error {
+	_, err := a.storedSite(ctx, id, "urls", "filters", "properties", "finished")
+	return err
+}
+
 // Site returns a site with its settings.
 func (a *Actions) Site(ctx context.Context, id string) (Site, error) {
 	stored, err := a.storedSite(ctx, id, "filters")
@@ -286,7 +292,7 @@ func (a *Actions) CreateSite(ctx context.Context, n NewSite) (Site, error) {
 	}
 	id := object["id"].(string)
 	notFound := (*NotFound)(nil)
-	switch _, err := a.storedSite(ctx, id, "urls", "filters", "properties"); {
+	switch err := a.checkSite(ctx, id); {
 	case err == nil:
 		return Site{}, &Conflict{"site " + id + " exists; change it, or give another id"}
 	case !errors.As(err, &notFound):
@@ -376,7 +382,7 @@ func (s Settings) addTo(object map[string]any, stored wire.Site) error {
 
 // DeleteSite deletes a site with all its pages.
 func (a *Actions) DeleteSite(ctx context.Context, id string) error {
-	if _, err := a.storedSite(ctx, id, "urls", "filters", "properties"); err != nil {
+	if err := a.checkSite(ctx, id); err != nil {
 		return err
 	}
 	err := a.Service.Ask(ctx, wire.SiteDelete, map[string]any{"id": id, "taskType": 1, "delayedType": wire.Immediate}, nil)

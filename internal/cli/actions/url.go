@@ -182,7 +182,7 @@ const renewAtOnce = 200
 
 // Recrawl makes fetched URLs of a site due again, and returns their number.
 func (a *Actions) Recrawl(ctx context.Context, id string, failed, full bool) (int64, error) {
-	if _, err := a.storedSite(ctx, id, "urls", "filters", "properties"); err != nil {
+	if err := a.checkSite(ctx, id); err != nil {
 		return 0, err
 	}
 	where := "`Status` IN (4,7)"
