@@ -170,6 +170,12 @@ func testGoClient(t *testing.T, a servedAPI) {
 			t.Errorf("%s: %v, %+v", what, err, seen)
 		}
 	}
+	_, after, err := c.ListEvents(ctx, hceclient.EventChoice{}, 1) // the log begins
+	check("list events", err, true, nil)
+	hook, err := c.CreateWebhook(ctx, a.root+"hook", []string{"page.new"}, []string{"go"})
+	check("create a webhook", err, strings.HasPrefix(hook.Secret, "whsec_"), hook)
+	hooks, err := c.Webhooks(ctx)
+	check("webhooks", err, slices.ContainsFunc(hooks, func(h hceclient.Webhook) bool { return h.ID == hook.ID && h.Secret == "" }), hooks)
 	status, err := c.Status(ctx)
 	check("status", err, status.State == "ok", status)
 	who, err := c.Whoami(ctx)
@@ -219,6 +225,21 @@ func testGoClient(t *testing.T, a servedAPI) {
 		check("export", err, bytes.Count(text, []byte("\n")) == pages, text)
 		export.Close()
 	}
+	for event, err := range c.Events(ctx, hceclient.EventChoice{Sites: []string{"go"}, Types: []string{"page.new"}, After: after}) {
+		check("events", err, event.Type == "page.new" && strings.HasPrefix(event.Data.URL, a.root) && event.ID > after, event)
+		break
+	}
+	hook, err = c.Webhook(ctx, hook.ID)
+	check("webhook", err, hook.URL == a.root+"hook", hook)
+	for letter, err := range c.DeadLetters(ctx, hook.ID) {
+		check("dead letters", err, false, letter)
+	}
+	hook, err = c.ReplayWebhook(ctx, hook.ID, 0)
+	check("replay", err, hook.URL == a.root+"hook", hook)
+	check("delete a webhook", c.DeleteWebhook(ctx, hook.ID), true, nil)
+	_, err = c.Webhook(ctx, hook.ID)
+	gone := (*hceclient.Problem)(nil)
+	check("deleted webhook", nil, errors.As(err, &gone) && gone.Status == 404, err)
 	why, err := c.Explain(ctx, a.root, "go")
 	check("explain", err, why["due"] == false, why)
 	crawl, err = c.StopCrawl(ctx, "go")

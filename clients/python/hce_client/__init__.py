@@ -11,6 +11,7 @@ used by several threads.
 
 import json
 import os
+import time
 
 import httpx
 
@@ -144,6 +145,59 @@ class Client:
             for part in answer.iter_bytes():
                 file.write(part)
 
+    # Events.
+
+    def list_events(self, sites=None, types=None, after=None, limit=100):
+        """Return events and the number to go on after. after=0 begins with the oldest."""
+        params = _params({"site": sites, "types": types, "after": after, "limit": limit})
+        part = self._json("GET", "/v1/events", params=params, headers={"Accept": "application/json"})
+        return part["items"], int(part["next"])
+
+    def events(self, sites=None, types=None, after=None):
+        """Iterate over events as they come, without an end. A connection that breaks off is opened again behind the last event. An event of
+        type gap says that events were not kept long enough: read the pages again."""
+        while True:
+            params = _params({"site": sites, "types": types, "after": after})
+            try:
+                with self._stream("/v1/events", params, headers={"Accept": "text/event-stream"}, timeout=60.0) as answer:
+                    for number, kind, data in _events(answer):
+                        after = number
+                        if kind == "gap":
+                            yield {"id": number, "type": "gap", "data": data}
+                        elif kind != "place":
+                            yield data
+            except httpx.TransportError:
+                pass
+            except ApiError as problem:
+                if problem.status < 500:
+                    raise
+            time.sleep(1)
+
+    def webhooks(self):
+        """List the webhooks."""
+        return self._json("GET", "/v1/webhooks")["items"]
+
+    def create_webhook(self, url, types=None, sites=None):
+        """Send events from now on to a server. The answer has the secret of the signatures, once."""
+        body = {name: value for name, value in (("url", url), ("types", types), ("sites", sites)) if value}
+        return self._json("POST", "/v1/webhooks", json=body)
+
+    def get_webhook(self, id):
+        """Show a webhook and how far it is."""
+        return self._json("GET", _path("/v1/webhooks/{}", id))
+
+    def delete_webhook(self, id):
+        """Delete a webhook."""
+        self._json("DELETE", _path("/v1/webhooks/{}", id))
+
+    def dead_letters(self, id):
+        """Iterate over the events that a webhook did not get."""
+        return self._items(_path("/v1/webhooks/{}/dead", id), {})
+
+    def replay_webhook(self, id, from_=0):
+        """Send events again from a number on; 0: from the oldest that is kept."""
+        return self._json("POST", _path("/v1/webhooks/{}/replay", id), json={"from": from_})
+
     # The daemon.
 
     def explain(self, url, site=None):
@@ -167,8 +221,8 @@ class Client:
         answer = self._send(method, path, **arguments)
         return answer.json() if answer.content else None
 
-    def _stream(self, path, params):
-        return _Stream(self._http.stream("GET", path, params=params))
+    def _stream(self, path, params, **options):
+        return _Stream(self._http.stream("GET", path, params=params, **options))
 
     def _items(self, path, choice):
         params = _params(choice)
@@ -205,6 +259,24 @@ def _lines(answer):
         yield from lines
     if rest:
         yield rest
+
+
+def _events(answer):
+    """Number, type and data of the events of a stream."""
+    number, kind, data = None, None, None
+    for line in _lines(answer):
+        name, _, value = line.partition(b":")
+        value = value.removeprefix(b" ").decode()
+        if name == b"id":
+            number = int(value)
+        elif name == b"event":
+            kind = value
+        elif name == b"data":
+            data = json.loads(value)
+        if not line:
+            if kind is not None:
+                yield number, kind, data
+            kind, data = None, None
 
 
 def _check(answer):

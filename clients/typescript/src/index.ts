@@ -77,6 +77,24 @@ export interface Status {
 }
 export interface Caller { key?: string; name?: string; scope: "read" | "crawl" | "admin"; sites?: string[] }
 
+/** What happened to a page or a site (docs/events.md). */
+export interface HceEvent {
+  id: number; type: "page.new" | "page.changed" | "page.gone" | "site.finished" | "site.trouble" | "site.deleted" | "gap"; timestamp?: string;
+  data: { site?: string; url?: string; urlMd5?: string; httpCode?: number; contentType?: string; size?: number; rawContentMd5?: string; changed?: string; reason?: string; counts?: Record<string, number>; oldest?: number };
+}
+
+/** Chooses events. after: the number of the last one that the caller has; 0: from the oldest; without it from the next one. */
+export interface EventChoice { site?: string[]; types?: string[]; after?: number }
+
+/** A server that gets events. */
+export interface Webhook {
+  id: string; url: string; types?: string[]; sites?: string[]; created: string; state: "active" | "failing" | "disabled"; position: number; failingSince?: string;
+  tries?: number; nextTry?: string; lastFault?: string; deadLetters: number; secret?: string;
+}
+
+/** An event that a webhook did not get. */
+export interface DeadLetter { event: HceEvent; reason: string; time: string }
+
 /** How a client reaches a daemon. */
 export interface ClientOptions {
   url?: string; // default http://127.0.0.1:5581
@@ -187,6 +205,49 @@ export class Client {
   /** What the key allows. */
   whoami(): Promise<Caller> { return this.json("GET", "/v1/whoami"); }
 
+  /** At most limit events, and the number to go on after. */
+  async listEvents(choice: EventChoice = {}, limit = 100): Promise<{ events: HceEvent[]; after: number }> {
+    const part = await this.json<{ items: HceEvent[]; next: string }>("GET", "/v1/events", { query: { ...choice, limit }, headers: { Accept: "application/json" } });
+    return { events: part.items, after: Number(part.next) };
+  }
+
+  /**
+   * Events as they come, without an end. A connection that breaks off is opened again behind the last event. An event of type gap says that
+   * events were not kept long enough: read the pages again.
+   */
+  async *events(choice: EventChoice = {}): AsyncGenerator<HceEvent> {
+    for (let after = choice.after; ; await new Promise((done) => setTimeout(done, 1000))) {
+      try {
+        const answer = await this.send("GET", "/v1/events", { query: { ...choice, after }, headers: { Accept: "text/event-stream" } }, true);
+        for await (const { id, type, data } of blocksOf(answer.body!)) {
+          after = id;
+          if (type === "gap") yield { id, type, data: JSON.parse(data) };
+          else if (type !== "place") yield JSON.parse(data);
+        }
+      } catch (e) {
+        if (e instanceof ApiError ? e.status < 500 : e instanceof SyntaxError) throw e;
+      }
+    }
+  }
+
+  /** All webhooks. */
+  async webhooks(): Promise<Webhook[]> { return (await this.json<{ items: Webhook[] }>("GET", "/v1/webhooks")).items; }
+
+  /** Sends events from now on to a server. The answer has the secret of the signatures, once. */
+  createWebhook(hook: { url: string; types?: string[]; sites?: string[] }): Promise<Webhook> { return this.json("POST", "/v1/webhooks", { body: hook }); }
+
+  /** Shows a webhook and how far it is. */
+  getWebhook(id: string): Promise<Webhook> { return this.json("GET", path`/v1/webhooks/${id}`); }
+
+  /** Deletes a webhook. */
+  deleteWebhook(id: string): Promise<void> { return this.json("DELETE", path`/v1/webhooks/${id}`); }
+
+  /** The events that a webhook did not get. */
+  deadLetters(id: string): AsyncGenerator<DeadLetter> { return this.items(path`/v1/webhooks/${id}/dead`, {}); }
+
+  /** Sends events again from a number on; 0: from the oldest that is kept. */
+  replayWebhook(id: string, from = 0): Promise<Webhook> { return this.json("POST", path`/v1/webhooks/${id}/replay`, { body: { from } }); }
+
   private async send(method: string, place: string, request: Request = {}, stream = false): Promise<Response> {
     const query = new URLSearchParams();
     for (const [name, value] of Object.entries(request.query ?? {})) {
@@ -219,6 +280,26 @@ export class Client {
       yield* part.items;
       if (part.next === undefined) return;
       cursor = part.next;
+    }
+  }
+}
+
+/** The blocks of a stream of events. */
+async function* blocksOf(body: ReadableStream<Uint8Array>): AsyncGenerator<{ id: number; type: string; data: string }> {
+  const decoder = new TextDecoder();
+  let rest = "", id = 0, type = "", data = "";
+  for await (const part of body) {
+    const lines = (rest + decoder.decode(part, { stream: true })).split("\n");
+    rest = lines.pop()!;
+    for (const line of lines) {
+      const at = line.indexOf(":");
+      const value = at < 0 ? "" : line.slice(at + 1).replace(/^ /, "");
+      if (line.startsWith("id:")) id = Number(value);
+      else if (line.startsWith("event:")) type = value;
+      else if (line.startsWith("data:")) data = value;
+      if (line !== "") continue;
+      if (type !== "") yield { id, type, data };
+      type = data = "";
     }
   }
 }

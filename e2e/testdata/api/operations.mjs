@@ -10,6 +10,9 @@ const collect = async (list) => { const all = []; for await (const one of list) 
 const fails = (status, call) => assert.rejects(call, (e) => e instanceof ApiError && e.status === status && e.problem.detail !== undefined);
 
 const hce = new Client({ url });
+const { after } = await hce.listEvents({}, 1); // the log begins
+const hook = await hce.createWebhook({ url: root + "hook", types: ["page.new"], sites: ["typescript"] });
+assert.ok(hook.secret.startsWith("whsec_") && (await hce.webhooks()).some((h) => h.id === hook.id));
 assert.equal((await hce.status()).state, "ok");
 assert.equal((await hce.whoami()).scope, "admin");
 assert.deepEqual((await hce.scrape(root, { fields: { head: { css: "h1" } } })).fields, { head: "Page 0" });
@@ -30,6 +33,15 @@ assert.deepEqual(await hce.getPage("typescript", md5(root), ["title"]), { title:
 assert.ok(new TextDecoder().decode(await hce.content("typescript", md5(root))).includes("<title>Page 0"));
 assert.equal((await hce.versions("typescript", md5(root))).length, 1);
 assert.equal((await collect(hce.exportPages("typescript", { fields: ["url"] }))).length, pages.length);
+for await (const event of hce.events({ site: ["typescript"], types: ["page.new"], after })) {
+  assert.ok(event.type === "page.new" && event.data.url.startsWith(root));
+  break;
+}
+assert.equal((await hce.getWebhook(hook.id)).url, root + "hook");
+assert.deepEqual(await collect(hce.deadLetters(hook.id)), []);
+assert.equal((await hce.replayWebhook(hook.id)).id, hook.id);
+await hce.deleteWebhook(hook.id);
+await fails(404, hce.getWebhook(hook.id));
 assert.equal((await hce.explain(root, "typescript")).due, false);
 assert.equal((await hce.stopCrawl("typescript")).id, "typescript");
 assert.equal((await hce.changeSite("typescript", { description: "by TypeScript" })).description, "by TypeScript");
@@ -40,3 +52,4 @@ await hce.deleteSite("typescript");
 await fails(404, hce.getSite("typescript"));
 await fails(404, hce.getSite("a/b"));
 console.log("done");
+process.exit(0); // a stream that was left may be open

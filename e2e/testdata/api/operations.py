@@ -20,6 +20,9 @@ def fails(status, call, *args, **named):
 
 
 with Client(url) as hce:
+    after = hce.list_events(limit=1)[1]  # the log begins
+    hook = hce.create_webhook(root + "hook", types=["page.new"], sites=["python"])
+    assert hook["secret"].startswith("whsec_") and hook["id"] in [h["id"] for h in hce.webhooks()]
     assert hce.status()["state"] == "ok" and hce.whoami()["scope"] == "admin"
     assert hce.scrape(root, formats=["text"], fields={"head": {"css": "h1"}})["fields"] == {"head": "Page 0"}
     assert root in [u["url"] for u in hce.map(root)["urls"]]
@@ -39,6 +42,12 @@ with Client(url) as hce:
     file = io.BytesIO()
     hce.export_to("python", file, format="warc")
     assert file.getvalue().startswith(b"WARC/1.1")
+    event = next(iter(hce.events(sites=["python"], types=["page.new"], after=after)))
+    assert event["type"] == "page.new" and event["data"]["url"].startswith(root), event
+    assert hce.get_webhook(hook["id"])["url"] == root + "hook" and list(hce.dead_letters(hook["id"])) == []
+    assert hce.replay_webhook(hook["id"])["id"] == hook["id"]
+    hce.delete_webhook(hook["id"])
+    fails(404, hce.get_webhook, hook["id"])
     assert hce.explain(root, site="python")["due"] is False
     assert hce.stop_crawl("python")["id"] == "python" and hce.change_site("python", description="by Python")["description"] == "by Python"
     assert hce.add_urls("python", [root, root + "new"]) == {"added": 1, "known": 1}
