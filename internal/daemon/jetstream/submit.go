@@ -309,6 +309,30 @@ func (e *Executor) readOutcome(ctx context.Context, t *entry) (o outcome, err er
 	return o, nil
 }
 
+// Reads of an outcome that is not there yet.
+const (
+	lagStep  = 20 * time.Millisecond
+	lagLimit = 10 * time.Second
+)
+
+// awaitEnd reads the outcome of a task that is over. Any server of a cluster answers a read, also one that lags behind the server that
+// has told the end: it has the outcome of the start, which has no output, or none.
+func awaitEnd(ctx context.Context, read func(ctx context.Context) (outcome, error)) (outcome, error) {
+	ctx, cancel := context.WithTimeout(ctx, lagLimit)
+	defer cancel()
+	for {
+		o, err := read(ctx)
+		if err != nil || o.Status.State.Over() {
+			return o, err
+		}
+		select {
+		case <-ctx.Done():
+			return o, fmt.Errorf("the servers of the cluster do not agree that it is over: %w", ctx.Err())
+		case <-time.After(lagStep):
+		}
+	}
+}
+
 // Result implements executor.Executor.
 func (e *Executor) Result(ctx context.Context, id string) (executor.Result, error) {
 	if err := e.beginWork(); err != nil {
@@ -328,7 +352,13 @@ func (e *Executor) Result(ctx context.Context, id string) (executor.Result, erro
 	if headEnded {
 		return executor.Result{Status: st}, nil
 	}
-	o, err := e.readOutcome(ctx, t)
+	o, err := awaitEnd(ctx, func(ctx context.Context) (outcome, error) {
+		o, err := e.readOutcome(ctx, t)
+		if errors.Is(err, broker.ErrNotFound) && e.findEntry(id) == t {
+			err = nil // it is over, so its outcome is on its way to this server
+		}
+		return o, err
+	})
 	if err == nil {
 		o.output, err = e.readOutput(ctx, o.output, o.Ref)
 	}
