@@ -18,7 +18,7 @@ func TestKeyCommands(t *testing.T) {
 		t.Fatal(err)
 	}
 	secret, stderr, status := clitest.Run(t, dir, "key", "new", "--scope", "crawl", "--site", "coast", "--name", "robot")
-	if status != 0 || !strings.HasPrefix(secret, "hce_") || !strings.Contains(stderr, "not shown again") {
+	if status != 0 || !strings.HasPrefix(secret, "hce_") || !strings.Contains(stderr, "not shown again") || !strings.Contains(stderr, filepath.Join(dir, "data", "api")) {
 		t.Fatal(status, secret, stderr)
 	}
 	store := apikeys.Store{Dir: filepath.Join(dir, "data", "api")}

@@ -265,7 +265,7 @@ func asJSON(t testing.TB, v any) string {
 type change struct {
 	testing.TB
 	nodes map[string]movesWorld
-	move  cluster.HostsMove // of nobody
+	move  cluster.HostsMove // of no node
 
 	damaged int64 // pages with damaged contents that were packed
 }

@@ -98,6 +98,7 @@ As soon as there is a key, requests without one are refused, on loopback too.`,
 		}
 		fmt.Fprintln(s.Out, secret)
 		s.PrintMessage("the key is not shown again; send it with each request: Authorization: Bearer KEY")
+		s.PrintMessage("it is for the daemon whose keys are in %s; name the ini file of another one with --ini", store.Dir)
 		return nil
 	})
 	c.Choice(&scope, "scope", "", "SCOPE", "read (default), crawl or admin", "read", "crawl", "admin")
