@@ -86,7 +86,7 @@ func TestDocumentIsComplete(t *testing.T) {
 	if found < 8 {
 		t.Errorf("the help lists %d sub-commands", found)
 	}
-	for _, group := range []string{"site", "url", "import"} {
+	for _, group := range []string{"site", "url", "import", "key"} {
 		help, _, _ := clitest.Run(t, t.TempDir(), group, "--help")
 		help, _, _ = strings.Cut(help, "Options:")
 		row := regexp.MustCompile("(?m)^\\| `hce " + group + " .*$").FindString(page)
