@@ -104,7 +104,7 @@ func (s *Server) reportError(ctx context.Context, o operation, err error) error 
 		}
 		return err
 	}
-	s.log.Error("request failed", "operation", o.id, "trace", c.trace, "error", err)
+	s.log.Error("request failed", "action", o.id, "trace", c.trace, "error", err)
 	p := newProblem(http.StatusInternalServerError, "the request failed; the log of the daemon says more")
 	p.Trace = c.trace
 	return p

@@ -177,10 +177,10 @@ func (d *delivery) record(h Webhook, e Event, code int, fault string) (wait time
 	if h.Failing != nil {
 		since = *h.Failing
 	} else {
-		d.cfg.Log.Warn("cannot deliver events; trying again for a day", "webhook", d.id, "event", e.ID, "fault", fault)
+		d.cfg.Log.Warn("cannot deliver events; trying again for a day", "webhook", d.id, "number", e.ID, "fault", fault)
 	}
 	if now.Sub(since) >= giveUp && now.Sub(e.Time) >= giveUp {
-		d.cfg.Log.Warn("event could not be delivered for a day", "webhook", d.id, "event", e.ID, "fault", fault)
+		d.cfg.Log.Warn("event could not be delivered for a day", "webhook", d.id, "number", e.ID, "fault", fault)
 		return deadPause, d.bury(h, e, fault)
 	}
 	pause := pauseAfter(h.Tries + 1)
