@@ -87,8 +87,8 @@ const noTrace = "00000000000000000000000000000000"
 
 // serveCaller serves a request, and writes changes and faults to the log.
 func (s *Server) serveCaller(w http.ResponseWriter, r *http.Request, next http.Handler, c caller) {
-	s.rates.running.Add(1)
-	defer s.rates.running.Done()
+	s.running.Add(1)
+	defer s.running.Done()
 	began, seen := time.Now(), &statusWriter{ResponseWriter: w}
 	defer func() {
 		fault := recover()
@@ -226,8 +226,6 @@ func (s *Server) refuse(w http.ResponseWriter, r *http.Request, p *Problem, trac
 
 // rates bounds the requests of each caller.
 type rates struct {
-	running sync.WaitGroup // requests
-
 	mu       sync.Mutex
 	limiters map[string]*rate.Limiter
 }

@@ -80,7 +80,7 @@ var remedies = map[int]string{
 	http.StatusGatewayTimeout:        "try again later",
 }
 
-// The library makes its own errors with these functions, and documents lists as this variable says. They are set once: both are part of the
+// The library makes its own errors with this function, and documents lists as this variable says. They are set once: both are part of the
 // document.
 func init() {
 	huma.DefaultArrayNullable = false

@@ -89,6 +89,7 @@ type Server struct {
 	scraper *actions.Scraper
 	state   func(ctx context.Context) (status.Condition, error)
 	names   map[string]bool // of Host
+	tls     *tls.Config     // nil: plain HTTP
 
 	events  *events.Events // nil: the log cannot be opened
 	streams chan struct{}  // of events that run
@@ -98,6 +99,7 @@ type Server struct {
 	workers *process.Workers
 	http    *http.Server
 	ended   sync.WaitGroup
+	running sync.WaitGroup // requests
 }
 
 // New returns the API; it opens nothing.
@@ -142,7 +144,7 @@ func (s *Server) Start(at daemon.Surroundings) (name, address string, err error)
 	s.openEvents(filepath.Join(at.DataDir, "api"), s.inside)
 	s.serve(listener)
 	scheme := "http://"
-	if s.cfg.TLSCert != "" {
+	if s.tls != nil {
 		scheme = "https://"
 	}
 	return Name, scheme + listener.Addr().String(), nil
@@ -180,9 +182,8 @@ func (s *Server) serve(listener net.Listener) {
 	}
 	bounded := places.New(listener, maxClients)
 	var on net.Listener = bounded
-	if s.cfg.TLSCert != "" {
-		pair, _ := tls.LoadX509KeyPair(s.cfg.TLSCert, s.cfg.TLSKey) // listen has read it
-		on = tls.NewListener(bounded, &tls.Config{Certificates: []tls.Certificate{pair}, MinVersion: tls.VersionTLS12, NextProtos: []string{"http/1.1"}})
+	if s.tls != nil {
+		on = tls.NewListener(bounded, s.tls)
 	}
 	s.ended.Go(func() { _ = bounded.ServeOn(on, s.http, isHealth) }) // Stop closes it
 }
@@ -195,13 +196,15 @@ func (s *Server) listen() (net.Listener, error) {
 	host := strings.Trim(cmp.Or(s.cfg.Host, "127.0.0.1"), "[]")
 	ip := net.ParseIP(host)
 	local := host == "localhost" || ip != nil && ip.IsLoopback()
-	if local && host == "localhost" {
+	if host == "localhost" {
 		host = "127.0.0.1"
 	}
 	if s.cfg.TLSCert != "" {
-		if _, err := tls.LoadX509KeyPair(s.cfg.TLSCert, s.cfg.TLSKey); err != nil {
+		pair, err := tls.LoadX509KeyPair(s.cfg.TLSCert, s.cfg.TLSKey)
+		if err != nil {
 			return nil, fmt.Errorf("API: TLSCertificate and TLSKey: %w", err)
 		}
+		s.tls = &tls.Config{Certificates: []tls.Certificate{pair}, MinVersion: tls.VersionTLS12, NextProtos: []string{"http/1.1"}}
 	}
 	if !local {
 		has, err := s.keys.HasKeys()
@@ -254,5 +257,5 @@ func (s *Server) Stop() {
 
 // awaitRequests returns when no request runs: Close ends their connections, and their contexts with them.
 func (s *Server) awaitRequests() {
-	s.rates.running.Wait()
+	s.running.Wait()
 }

@@ -278,6 +278,8 @@ func (a *served) testPage() {
 	a.expect("GET", page+"/content?version=9", "", 404, "version 9 is not known")
 	a.expect("GET", "/v1/sites/coast/pages/0123456789abcdef0123456789abcdef", "", 404, "page 0123456789abcdef0123456789abcdef is not known")
 	a.expect("GET", "/v1/sites/coast/pages/..%2f..%2fetc", "", 404, "is not known")
+	a.expect("GET", "/v1/sites/none/pages/0123456789abcdef0123456789abcdef", "", 404, "is not known")
+	a.expect("GET", "/v1/sites/none/pages/0123456789abcdef0123456789abcdef/content", "", 404, "is not known")
 	a.expect("GET", "/v1/sites/coast/export?fields=url,title", "", 200, `{"url":"`+root+`2","title":"Title 2"}`+"\n")
 	a.expect("GET", "/v1/sites/coast/export?format=csv&fields=url", "", 200, root+"2")
 	a.expect("GET", "/v1/sites/coast/export?format=warc", "", 200, "WARC/1.1")

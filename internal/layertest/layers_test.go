@@ -248,7 +248,7 @@ var arrows = map[string][]string{
 	"cli/hce":            {"cli/actions", "cli/apicommands", "cli/causes", "cli/command", "cli/datafolder", "cli/doctor", "cli/export", "cli/extraction", "cli/follow", "cli/livescreen", "cli/node", "cli/objectstore", "cli/overview", "cli/pages", "cli/plaintext", "cli/service", "cli/siteoptions", "cli/sitespec", "cli/subcommand", "cli/target", "cli/urlcommands", "cli/warcimport"},
 	"cli/causes":         {"cli/plaintext"},
 	"cli/target":         {"cli/command"},
-	"cli/subcommand":     {"cli/client", "cli/command", "cli/datafolder", "cli/export", "cli/node", "cli/pages", "cli/plaintext", "cli/service", "cli/strict", "cli/target"},
+	"cli/subcommand":     {"cli/actions", "cli/client", "cli/command", "cli/datafolder", "cli/export", "cli/node", "cli/pages", "cli/plaintext", "cli/service", "cli/strict", "cli/target"},
 	"cli/siteoptions":    {"cli/command", "cli/sitespec", "cli/strict", "cli/subcommand", "cli/target"},
 	"cli/doctor":         {"cli/causes", "cli/client", "cli/command", "cli/datafolder", "cli/node", "cli/overview", "cli/pages", "cli/plaintext", "cli/service", "cli/siteoptions", "cli/sitespec", "cli/subcommand"},
 	"cli/urlcommands":    {"cli/actions", "cli/causes", "cli/command", "cli/datafolder", "cli/export", "cli/node", "cli/pages", "cli/plaintext", "cli/referrers", "cli/subcommand", "cli/target"},

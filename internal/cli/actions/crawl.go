@@ -11,7 +11,6 @@ type Crawl struct {
 	Status   string `json:"status" enum:"crawling,finished,paused" doc:"finished: no URL waits and every page is processed"`
 	Counts   Counts `json:"counts"`
 	Complete int    `json:"completePercent" doc:"share of the known URLs that are done, in percent; new URLs may be found"`
-	Waited   bool   `json:"-"` // the wait ended before the crawl
 }
 
 // crawlOf returns the crawl of a site.
@@ -65,7 +64,6 @@ func (a *Actions) WaitForCrawl(ctx context.Context, id string, limit time.Durati
 		case <-ctx.Done():
 			return c, context.Cause(ctx)
 		case <-end:
-			c.Waited = true
 			return c, nil
 		case <-time.After(pause):
 		}

@@ -79,7 +79,7 @@ func (a *Actions) Page(ctx context.Context, site, key string, fields []string) (
 
 // storedPage reads one page.
 func (a *Actions) storedPage(ctx context.Context, site, key string, needs pages.Needs) (found *pages.Page, err error) {
-	if _, err := a.row(ctx, site, key); err != nil {
+	if err := checkName(site, key); err != nil {
 		return nil, err
 	}
 	err = pages.Reader{Service: a.Service, Site: site, Where: "`URLMd5`='" + key + "'", Needs: needs}.Read(ctx, "", func(p *pages.Page) error {

@@ -1,6 +1,7 @@
 package actions
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -10,7 +11,6 @@ import (
 	"strings"
 	"time"
 
-	"hce/dc/extract"
 	"hce/dc/internal/cli/extraction"
 	"hce/dc/internal/crawl/fetch"
 	"hce/dc/internal/crawl/politeclient"
@@ -23,7 +23,7 @@ type Scraper struct {
 	Web *extraction.Web
 	// Read answers a question about a page. Its error wraps ErrUnreadable for a content that nothing reads.
 	Read func(ctx context.Context, q reading.Question, body []byte) (json.RawMessage, error)
-	// Slots bound the pages that are asked for at once, and those that are read at once.
+	// Fetches and Reads bound the pages that are asked for at once, and those that are read at once.
 	Fetches, Reads chan struct{}
 }
 
@@ -71,9 +71,6 @@ type Failure struct {
 // Error is the reason for a person.
 func (f *Failure) Error() string { return f.Message }
 
-// modes are the values of Scrape.Mode.
-var modes = map[string]extract.Mode{"": extract.Balanced, "balanced": extract.Balanced, "precision": extract.Precision, "recall": extract.Recall, "whole": extract.Whole}
-
 // hiddenHeaders are set by the client itself.
 var hiddenHeaders = []string{"Host", "Connection", "Content-Length", "Transfer-Encoding", "Upgrade", "Te", "Trailer", "Proxy-Authorization", "Proxy-Connection", "Keep-Alive", "Expect"}
 
@@ -100,7 +97,7 @@ func (s *Scraper) Page(ctx context.Context, r Scrape) (page ScrapedPage, err err
 	if err != nil {
 		return page, err
 	}
-	mode, known := modes[r.Mode]
+	mode, known := extraction.Modes[cmp.Or(r.Mode, "balanced")]
 	if !known {
 		return page, &Invalid{"mode", r.Mode, "it is not one of balanced, precision, recall, whole"}
 	}

@@ -28,7 +28,6 @@ type Site struct {
 	Created     *time.Time `json:"created,omitempty"`
 	Changed     *time.Time `json:"changed,omitempty" doc:"last change of the site or of its counters"`
 	NextCrawl   *time.Time `json:"nextCrawl,omitempty" doc:"when all pages become due again, of a site with recrawlMinutes"`
-	Version     string     `json:"-"`
 }
 
 // Counts are the counters of a site.
@@ -64,15 +63,15 @@ type NewSite struct {
 	Settings    Settings `json:"settings,omitempty"`
 }
 
-// stateNames are the names of the states of sites.
-var stateNames = map[int64]string{
+// StateNames are the names of the states of sites.
+var StateNames = map[int64]string{
 	wire.SiteActive: "active", wire.SiteDisabled: "disabled", wire.SiteSuspended: "paused", wire.SiteDeleted: "deleted", wire.SiteCleaned: "cleaned",
 }
 
 // siteOf returns the object of a stored site.
 func siteOf(s wire.Site) Site {
 	site := Site{
-		ID: s.ID, Roots: sitespec.Roots(s), State: stateNames[s.State], Finished: s.Finished, Description: s.Description,
+		ID: s.ID, Roots: sitespec.Roots(s), State: StateNames[s.State], Finished: s.Finished, Description: s.Description,
 		Counts: Counts{
 			URLs: s.CollectedURLs + int64(len(s.URLs)), Waiting: s.NewURLs, Crawling: s.CrawlingURLs, Unread: s.Resources, Processing: s.ProcessingURLs,
 			Pages: s.Contents, Errors: s.Errors, Bytes: s.Size,
@@ -318,7 +317,7 @@ func (a *Actions) ChangeSite(ctx context.Context, id string, change SiteChange) 
 		return Site{}, err
 	}
 	object := map[string]any{"id": id, "updateType": wire.UpdateOverwrite}
-	for state, name := range stateNames {
+	for state, name := range StateNames {
 		if change.State == name {
 			object["state"] = state
 		}

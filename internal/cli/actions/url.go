@@ -17,10 +17,8 @@ var Statuses = map[string]string{
 	"new": "`Status`=1", "crawling": "`Status` IN (2,3,8)", "crawled": "`Status`=4", "processing": "`Status` IN (5,6)", "processed": "`Status`=7",
 }
 
-// Conditions on rows.
-const (
-	Failed = "`ErrorMask`<>0 AND NOT (`Status`=4 AND `Crawled`=0)" // the last fetch or its processing had an error
-)
+// Failed is the condition of URLs whose last fetch, or its processing, had an error.
+const Failed = "`ErrorMask`<>0 AND NOT (`Status`=4 AND `Crawled`=0)"
 
 // URLs says which URLs of a site are wanted.
 type URLs struct {
@@ -153,13 +151,21 @@ func (a *Actions) DeleteURL(ctx context.Context, site, key string) error {
 	return err
 }
 
-// row returns the row of a URL by its key.
-func (a *Actions) row(ctx context.Context, site, key string) (wire.URL, error) {
+// checkName returns a *NotFound if no page can have the key, or no site the id.
+func checkName(site, key string) error {
 	if !wire.ValidSiteID(site) || site == wire.GeneralSite {
-		return wire.URL{}, &NotFound{"site", site}
+		return &NotFound{"site", site}
 	}
 	if !isKey(key) {
-		return wire.URL{}, &NotFound{"page", key}
+		return &NotFound{"page", key}
+	}
+	return nil
+}
+
+// row returns the row of a URL by its key.
+func (a *Actions) row(ctx context.Context, site, key string) (wire.URL, error) {
+	if err := checkName(site, key); err != nil {
+		return wire.URL{}, err
 	}
 	var rows []wire.URL
 	err := a.Service.Ask(ctx, wire.URLStatus, []any{map[string]any{"siteId": site, "url": key, "urlType": wire.ByMd5}}, &rows)

@@ -31,7 +31,7 @@ func TestDoctorFaults(t *testing.T) {
 		"no keys":      {func(d *doctor) { d.checkKeys(filepath.Join(t.TempDir(), "none")) }, fine, "makes them at its first start"},
 		"no such disk": {func(d *doctor) { d.checkDisk("/no/such/folder") }, fault, "no such file"},
 		"a file":       {func(d *doctor) { d.checkFolder(subcommand.Place{Dir: "/dev/null/x"}, "/") }, fault, "not a"},
-		"nobody there": {func(d *doctor) {
+		"no program at the port": {func(d *doctor) {
 			d.UseService(client.Server{Host: "127.0.0.1", Port: 1, Timeout: 50 * time.Millisecond})
 			d.checkAnswers("daemon", "", func(error) string { return "start it" })
 		}, fault, "no answer"},

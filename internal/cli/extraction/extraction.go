@@ -27,6 +27,9 @@ import (
 // Formats are the names of the output formats. With json each page is a line of JSON.
 var Formats = []string{"text", "markdown", "json", "html"}
 
+// Modes are the names of the modes.
+var Modes = map[string]extract.Mode{"balanced": extract.Balanced, "precision": extract.Precision, "recall": extract.Recall, "whole": extract.Whole}
+
 // maxBytes is the largest page.
 const maxBytes = 256 << 20
 

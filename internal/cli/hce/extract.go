@@ -10,7 +10,6 @@ import (
 	"slices"
 	"strings"
 
-	"hce/dc/extract"
 	"hce/dc/internal/cli/command"
 	"hce/dc/internal/cli/datafolder"
 	"hce/dc/internal/cli/extraction"
@@ -24,9 +23,6 @@ type extractOptions struct {
 	records                                 bool
 	names                                   []string
 }
-
-// modes are the values of --mode.
-var modes = map[string]extract.Mode{"balanced": extract.Balanced, "precision": extract.Precision, "recall": extract.Recall, "whole": extract.Whole}
 
 func extractCommand(p subcommand.Program) *command.Command {
 	o := extractOptions{format: "markdown", mode: "balanced"}
@@ -71,7 +67,7 @@ func extractPages(p subcommand.Program, o *extractOptions) error {
 	defer end()
 	debug.SetGCPercent(400) // pages are short-lived
 	job := extraction.Job{
-		Format: o.format, Lines: lines, Mode: modes[o.mode], Stdin: os.Stdin, Out: p.Out,
+		Format: o.format, Lines: lines, Mode: extraction.Modes[o.mode], Stdin: os.Stdin, Out: p.Out,
 		Report: func(name string, err error) {
 			fmt.Fprintf(p.Talk, "hce: %s\n", strings.TrimPrefix(name+": "+command.BareMessage(name, err), ": "))
 		},
@@ -97,7 +93,7 @@ func extractPages(p subcommand.Program, o *extractOptions) error {
 // openInputs returns the pages to read, and whether each gets a line of JSON.
 func (o *extractOptions) openInputs() (list iter.Seq[extraction.Input], lines bool, end func(), err error) {
 	end = func() {}
-	_, known := modes[o.mode]
+	_, known := extraction.Modes[o.mode]
 	switch {
 	case !slices.Contains(extraction.Formats, o.format):
 		return nil, false, end, command.Refuse("--format %q is not known; there are %s", o.format, strings.Join(extraction.Formats, ", "))

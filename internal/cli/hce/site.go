@@ -324,11 +324,8 @@ func recrawlSite(s *subcommand.Session, typed string, failed, full bool) error {
 	if err != nil {
 		return err
 	}
-	where := "`Status` IN (4,7)"
-	if failed {
-		where += " AND `ErrorMask`<>0 AND `Crawled`>0"
-	}
-	n, err := renewURLs(s, site.ID, where, full)
+	a := actions.Actions{Service: s.Service}
+	n, err := a.Recrawl(s.Ctx, site.ID, failed, full)
 	if err != nil {
 		return err
 	}

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"hce/dc/internal/cli/actions"
 	"hce/dc/internal/cli/command"
 	"hce/dc/internal/cli/pages"
 	"hce/dc/internal/cli/service"
@@ -216,11 +217,10 @@ func (s *Session) RowsOf(ids, texts []string) (rows []wire.URL, err error) {
 
 // StateName returns the name of a site's state.
 func StateName(state int64) string {
-	names := map[int64]string{
-		wire.SiteActive: "active", wire.SiteDisabled: "disabled", wire.SiteSuspended: "paused", wire.SiteDeleted: "deleted",
-		wire.SiteCleaned: "cleaned", wire.SiteNotFound: "unknown",
+	if state == wire.SiteNotFound {
+		return "unknown"
 	}
-	if name, ok := names[state]; ok {
+	if name, ok := actions.StateNames[state]; ok {
 		return name
 	}
 	return fmt.Sprint(state)

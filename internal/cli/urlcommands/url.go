@@ -32,11 +32,6 @@ func URLCommand(p subcommand.Program) *command.Command {
 		urlLsCommand(p), urlShowCommand(p), urlHistoryCommand(p), urlAddCommand(p), urlRmCommand(p))
 }
 
-// statusCodes are the words of --status.
-var statusCodes = map[string]string{
-	"new": "`Status`=1", "crawling": "`Status` IN (2,3,8)", "crawled": "`Status`=4", "processing": "`Status` IN (5,6)", "processed": "`Status`=7",
-}
-
 // urlLs are the options of hce url ls.
 type urlLs struct {
 	status, where, limit string
@@ -68,13 +63,13 @@ func urlLsCommand(p subcommand.Program) *command.Command {
 	return c
 }
 
-func statusNames() []string { return slices.Sorted(maps.Keys(statusCodes)) }
+func statusNames() []string { return slices.Sorted(maps.Keys(actions.Statuses)) }
 
 // rowCondition returns the condition of the options.
 func (ls urlLs) rowCondition() (string, error) {
 	var parts []string
 	if ls.status != "" {
-		code, known := statusCodes[ls.status]
+		code, known := actions.Statuses[ls.status]
 		if !known {
 			names := statusNames()
 			return "", command.Refuse("--status %q is not one of %s%s", ls.status, strings.Join(names, ", "), config.Suggestion(config.Nearest(ls.status, names)))
@@ -82,7 +77,7 @@ func (ls urlLs) rowCondition() (string, error) {
 		parts = append(parts, code)
 	}
 	if ls.failed {
-		parts = append(parts, "`ErrorMask`<>0 AND NOT (`Status`=4 AND `Crawled`=0)")
+		parts = append(parts, actions.Failed)
 	}
 	if ls.forbidden {
 		parts = append(parts, forbidden)
